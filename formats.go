@@ -46,6 +46,7 @@ var formats = map[ades.Format]format{
 	ades.PKCS7:   {cades.Read, cades.Level, cades.Augment, nil, nil},
 	ades.XMLDSig: {xades.Read, xades.Level, xades.Augment, nil, nil},
 	ades.ODF:     {asic.Read, asic.Level, nil, nil, nil},
+	ades.OOXML:   {asic.Read, asic.Level, nil, nil, nil},
 	ades.TST:     {readTimestamp, cades.Level, nil, nil, nil},
 }
 

@@ -304,10 +304,10 @@ func (n *nest) unjudged(d *ades.Document) {
 
 // plainOf is the content of a layer that can be handed out as one: the first
 // signed file of a container, the newest signed revision of a PDF; nil where a
-// signature over it does not fit. An OpenDocument is its own content.
+// signature over it does not fit. A document of an office program is its own content.
 func plainOf(d *ades.Document) ades.Source {
 	switch {
-	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.ZIP || ades.Fatal(d.Problems) || d.Fits() != ades.Yes:
+	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.OOXML || d.Format == ades.ZIP || ades.Fatal(d.Problems) || d.Fits() != ades.Yes:
 		return nil
 	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
 		return d.Content[0].Source

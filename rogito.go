@@ -102,7 +102,8 @@ const (
 	KindSMIME           Kind = "S/MIME"          // a signed message
 	KindASiC            Kind = "ASiC"
 	KindODF             Kind = "ODF"
-	KindZIP             Kind = "ZIP" // and neither of the two above
+	KindOOXML           Kind = "OOXML"
+	KindZIP             Kind = "ZIP" // and none of those above
 	KindOther           Kind = ""
 )
 
@@ -115,6 +116,8 @@ func Detect(src ades.Source) Kind {
 		switch f, ok := asic.Detect(src); {
 		case ok && f == ades.ODF:
 			return KindODF
+		case ok && f == ades.OOXML:
+			return KindOOXML
 		case ok:
 			return KindASiC
 		}

@@ -41,6 +41,7 @@ const (
 	ASiCS   Format = "ASiC-S"
 	ASiCE   Format = "ASiC-E"
 	ODF     Format = "ODF"
+	OOXML   Format = "OOXML"   // a document of Word, Excel or PowerPoint
 	PKCS7   Format = "PKCS7"   // CMS without the attributes of CAdES
 	XMLDSig Format = "XMLDSig" // XML signature without XAdES properties
 	TST     Format = "TST"     // a time-stamp token on its own

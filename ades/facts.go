@@ -203,6 +203,9 @@ type Reference struct {
 	Detail string `json:"detail,omitempty"`
 	// MediaType is what the signer says the data is, "" if nothing.
 	MediaType string `json:"mediaType,omitempty"`
+	// Relationships are the ids of those that the digest is over, where the data
+	// is the relationships of a part of an Office document.
+	Relationships []string `json:"relationships,omitempty"`
 }
 
 // CertRef is one signed reference to the signing certificate

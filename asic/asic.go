@@ -8,7 +8,8 @@
 // again and again. [Read] states everything that can be found out about a
 // container without a clock, a network or an opinion: the signatures, the
 // time-stamps of the container, and which files no signature covers. It reads
-// OpenDocument files as well, which sign their parts in much the same way.
+// OpenDocument files and those of Word, Excel and PowerPoint as well, which sign
+// their parts in much the same way.
 //
 // Evidence records (RFC 4998, RFC 6283) are read as time-stamps of the container.
 package asic
@@ -50,7 +51,7 @@ const (
 
 const metaInf = "META-INF/"
 
-// ErrNotContainer means that the file is a ZIP but neither ASiC nor ODF.
+// ErrNotContainer means that the file is a ZIP but no container or document.
 var ErrNotContainer = errors.New("asic: not a signature container")
 
 // Level names the level of a signature in a container, as DSS spells it.

@@ -28,7 +28,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 		return err
 	}
 	format, err := c.format()
-	if err != nil || format == ades.ODF {
+	if err != nil || format == ades.ODF || format == ades.OOXML {
 		return ErrNotContainer
 	}
 	if err := c.sound(src); err != nil {

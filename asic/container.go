@@ -180,6 +180,8 @@ func (c *container) format() (ades.Format, error) {
 	switch {
 	case strings.HasPrefix(c.mime, mimeODF):
 		return ades.ODF, nil
+	case c.isOPC():
+		return ades.OOXML, nil
 	case c.mime == MimeS:
 		return ades.ASiCS, nil
 	case c.mime == MimeE:

@@ -231,7 +231,7 @@ func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Opti
 		return nil, err
 	}
 	format, err := c.format()
-	if err != nil || format == ades.ODF {
+	if err != nil || format == ades.ODF || format == ades.OOXML {
 		return nil, ErrNotContainer
 	}
 	if err := c.sound(src); err != nil {

@@ -17,7 +17,7 @@ import (
 // Read states the facts of a container: every signature, every time-stamp of
 // the container, and which files no signature covers. It returns a
 // *ades.MalformedError for what is no ZIP, ErrNotContainer for a ZIP without
-// signatures that is neither ASiC nor OpenDocument.
+// signatures that is neither ASiC, OpenDocument nor a document of Office.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
 	c, err := open(ctx, src)
 	if err != nil {
@@ -27,7 +27,14 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{ctx: ctx, c: c, doc: &ades.Document{Format: format}, ids: map[string]bool{}, of: map[string][]*ades.Signature{}, stamped: map[*entry]bool{}}
+	r := &reader{ctx: ctx, c: c, lookup: c.lookup, doc: &ades.Document{Format: format}, ids: map[string]bool{}, of: map[string][]*ades.Signature{}, stamped: map[*entry]bool{}}
+	if format == ades.OOXML {
+		if err := r.readOOXML(o.Expect); err != nil {
+			return nil, err
+		}
+		r.foreign(src)
+		return r.doc, c.failed
+	}
 	if err := r.signatures(); err != nil {
 		return nil, err
 	}
@@ -46,6 +53,7 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 type reader struct {
 	ctx       context.Context
 	c         *container
+	lookup    func(uri string) *entry // the file that a reference is to
 	doc       *ades.Document
 	manifests []*manifest
 	ids       map[string]bool
@@ -132,7 +140,7 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 		}
 	}
 	resolve := func(uri string) *ades.File {
-		f := r.c.lookup(uri)
+		f := r.lookup(uri)
 		if f == nil || f == e {
 			return nil
 		}
@@ -255,7 +263,7 @@ func (r *reader) form() error {
 	if r.doc.Format == ades.ASiCS && len(data) > 1 {
 		r.c.problem(finding.ASiCSeveralFiles.Problem(data[1].name, len(data)))
 	}
-	if first := r.c.entries; len(first) > 0 && (first[0].role != roleMimetype || !first[0].stored) {
+	if first := r.c.entries; r.doc.Format != ades.OOXML && len(first) > 0 && (first[0].role != roleMimetype || !first[0].stored) {
 		r.problem(finding.ASiCMimetype.Problem("mimetype"))
 	}
 	r.doc.Problems = append(r.doc.Problems, r.c.problems...)

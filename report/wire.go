@@ -46,7 +46,7 @@ type View struct {
 	File             string     `json:"file,omitempty" doc:"name of the file; on the command line only"`
 	CheckDate        *string    `json:"checkDate" doc:"the time that the verdict is for"`
 	VerificationDate *string    `json:"verificationDate" doc:"when the verdict was made"`
-	SignatureFormat  string     `json:"signatureFormat" doc:"of the outermost layer: PAdES, CAdES, XAdES, ASiC-E, ASiC-S, PKCS7, XMLDSig, ODF, TST; empty where nothing is signed"`
+	SignatureFormat  string     `json:"signatureFormat" doc:"of the outermost layer: PAdES, CAdES, XAdES, ASiC-E, ASiC-S, PKCS7, XMLDSig, ODF, OOXML, TST; empty where nothing is signed"`
 	NrOfSignatures   int        `json:"nrOfSignatures" doc:"length of signatureReportList"`
 	OverallVerified  bool       `json:"overallVerified" doc:"there is a signature, every one is TOTAL-PASSED, and together they cover what counts"`
 	Indication       Indication `json:"indication" doc:"TOTAL-PASSED, TOTAL-FAILED or INDETERMINATE: of the document as a whole"`

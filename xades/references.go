@@ -149,11 +149,18 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 	}
 }
 
-// manifestIn is the manifest that a reference is to, itself or as all that an
-// Object of this signature holds.
+// manifestIn is the manifest that a reference is to, itself or as what an Object
+// of this signature holds, alone or with signature properties (ISO/IEC 29500-2,
+// clause 10.5.7).
 func (s *sigReader) manifestIn(n *xmldom.Node) *xmldom.Node {
 	if n.Is(ds, "Object") && n.Parent == s.x.Node {
-		if m := n.Child(ds, "Manifest"); m != nil && m.Next == nil {
+		m := n.Child(ds, "Manifest")
+		for c := n.First; c != nil && m != nil; c = c.Next {
+			if c != m && !c.Is(ds, "SignatureProperties") && !(c.Kind == xmldom.Text && isSpace(c.Data)) {
+				return nil // it is content as well
+			}
+		}
+		if m != nil {
 			return m
 		}
 	}
@@ -229,8 +236,11 @@ func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
 	if f.Name != "" {
 		ref.Name = f.Name
 	}
+	ids, relations := s.x.Related(r, f.Source)
 	switch {
 	case ref.Intact != ades.Yes:
+	case relations: // which of them count is for the reader of the container
+		ref.Relationships = ids
 	case !s.x.WholeFile(r, f.Source) || !s.asWritten(r, f):
 		s.problem(finding.XMLReferencePartly, r.Node, f.Name)
 	default:

@@ -135,6 +135,21 @@ var (
 	ODFCoversNot = row("ODF_FILE_NOT_COVERED", Error,
 		"the signature of the document does not cover {quoted}",
 		"la firma del documento non copre {quoted}")
+	OOXMLTypes = row("OOXML_CONTENT_TYPES", Error,
+		"the list of content types cannot be read{detail}",
+		"l'elenco dei tipi di contenuto non può essere letto{detail}")
+	OOXMLRelationships = row("OOXML_RELATIONSHIPS", Error,
+		"the relationships of a part cannot be read{detail}",
+		"le relazioni di una parte non possono essere lette{detail}")
+	OOXMLPieces = row("OOXML_PIECES", Error,
+		"a part is stored in pieces, which readers put together differently",
+		"una parte è memorizzata in pezzi, che i lettori ricompongono in modi diversi")
+	OOXMLTypeDiffers = row("OOXML_TYPE_DIFFERS", Error,
+		"{quoted} is of another type than the signature says",
+		"{quoted} è di un tipo diverso da quello indicato dalla firma")
+	OOXMLNotCovered = row("OOXML_NOT_COVERED", Warning,
+		"a part or relationship that a reader opens is not covered by any signature",
+		"una parte o relazione che un lettore apre non è coperta da alcuna firma")
 	ASiCFileNotCovered = row("ASIC_FILE_NOT_COVERED", Warning,
 		"file is not covered by any signature",
 		"il file non è coperto da alcuna firma")

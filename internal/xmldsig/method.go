@@ -4,8 +4,8 @@
 // Syntax and Processing 1.1, RFC 6931 and RFC 9231.
 //
 // Transforms are limited to what cannot be turned against the reader:
-// enveloped-signature, canonicalisation, base64, and the two usual forms of
-// XPath. XSLT and everything else is refused. Nothing is ever fetched: data
+// enveloped-signature, canonicalisation, base64, the two usual forms of XPath,
+// and the relationships of Office documents. XSLT and everything else is refused. Nothing is ever fetched: data
 // outside the document is handed in.
 package xmldsig
 

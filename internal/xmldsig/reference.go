@@ -256,6 +256,8 @@ func (s *Signature) transform(d *data, t *xmldom.Node) (*data, error) {
 		return s.xpath(d, t)
 	case XPathFilter2:
 		return s.filter2(d, t)
+	case RelationshipTransform:
+		return s.relationships(d, t)
 	}
 	m, err := MethodOf(t)
 	if err != nil {

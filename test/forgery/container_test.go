@@ -243,8 +243,11 @@ func strangers(base string, a archive, add func(string, archive)) {
 // structures makes archives that readers take apart in different ways.
 func structures(base string, a archive, add func(string, archive)) {
 	signed := "contract.txt"
-	if base == "odf" {
+	switch base {
+	case "odf":
 		signed = "content.xml"
+	case "ooxml":
+		signed = "word/document.xml"
 	}
 	evil := member{name: signed, data: []byte(forgedText)}
 	hidden := evil

@@ -91,6 +91,13 @@ func (a archive) change(name string, f func(m *member)) archive {
 	return a
 }
 
+// without is the archive less an entry.
+func (a archive) without(name string) archive {
+	a = a.clone()
+	a.members = slices.DeleteFunc(a.members, func(m member) bool { return m.name == name })
+	return a
+}
+
 // find is the entry of that name.
 func (a archive) find(name string) member {
 	for _, m := range a.members {
