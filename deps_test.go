@@ -82,7 +82,9 @@ server/internal/blob        server/internal/disk server/internal/fault server/in
 server/internal/idempotency server/internal/disk server/internal/fault server/internal/master server/internal/store
 server/internal/backup      server/internal/blob server/internal/disk server/internal/master server/internal/store
 server/internal/job         server/internal/disk server/internal/span server/internal/store
-server/internal/account     server/internal/audit server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
+server/internal/money
+server/internal/account     server/internal/audit server/internal/disk server/internal/fault server/internal/intent server/internal/master server/internal/money server/internal/store
+server/internal/billing     server/internal/account server/internal/disk server/internal/fault server/internal/money server/internal/store
 server/internal/csc/client         internal/*
 server/internal/audit       ades tsp internal/atomicfile server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
@@ -102,32 +104,35 @@ server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc/client server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc/client server/internal/disk server/internal/enroll server/internal/fault internal/fetch server/internal/hint server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload server/internal/span
-server/internal/csc/server     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store
+server/internal/signing/request    ades internal/* server/internal/callback server/internal/fault server/internal/hint server/internal/keys server/internal/upload
+server/internal/signing/ledger     . ades internal/fetch server/internal/audit server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/intent server/internal/job server/internal/keys server/internal/signing/request server/internal/store
+server/internal/signing/documents  . ades asic cades pades xades internal/* server/internal/blob server/internal/fault server/internal/pdfmerge server/internal/signing/ledger server/internal/signing/request server/internal/store server/internal/upload
+server/internal/signing     . ades tsp internal/fetch internal/limits server/internal/audit server/internal/blob server/internal/callback server/internal/csc/client server/internal/disk server/internal/enroll server/internal/fault server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/signing/documents server/internal/signing/ledger server/internal/signing/request server/internal/span server/internal/store
+server/internal/csc/server     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
 server/internal/pdfmerge    ades internal/limits internal/pdf internal/pdf/rewrite
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
 server/internal/pages/look  report internal/visible server/internal/fault report/paper
 server/internal/pages/consent  server/internal/pages/look server/internal/cscauth server/internal/fault server/internal/csc/server server/internal/api
 server/internal/pages/enrol     report internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
-server/internal/pages/console  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper
+server/internal/pages/console  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request server/internal/billing server/internal/money
 server/internal/pages/omimap  omi report server/internal/api server/internal/pages/look server/internal/fault report/paper
 server/internal/peer
 server/internal/logging     internal/redact server/internal/fault server/internal/span
 server/internal/api         server/internal/account server/internal/fault server/internal/hint server/internal/idempotency server/internal/logging server/internal/peer server/internal/store server/internal/upload server/internal/span
-server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
-server/internal/csc/http     ades server/internal/account server/internal/api server/internal/csc/server server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
+server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store server/internal/billing server/internal/money
+server/internal/csc/http     ades server/internal/account server/internal/api server/internal/csc/server server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload server/internal/signing/ledger server/internal/signing/request
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/hint server/internal/idempotency server/internal/upload
-server/internal/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/pages/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload report/paper
+server/internal/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/pages/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request
 server/internal/console/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/console/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload
-server/internal/api/signatures  report internal/finding internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/hint server/internal/idempotency server/internal/keys server/internal/signing server/internal/completion server/internal/pages/look report/paper
+server/internal/api/signatures  report internal/finding internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/hint server/internal/idempotency server/internal/keys server/internal/signing server/internal/completion server/internal/pages/look report/paper server/internal/signing/ledger server/internal/signing/request
 server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/hint server/internal/upload report/paper
 server/internal/pages/check  report internal/visible server/internal/api server/internal/api/verification server/internal/pages/look server/internal/fault report/paper
 server/internal/api/apitest
 server/internal/network     server/internal/peer
 server/internal/monitor     report internal/redact server/internal/fault server/internal/logging server/internal/span
 server/internal/memory
-server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store
-server/internal/doctor      tsl internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store
+server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store server/internal/billing server/internal/money
+server/internal/doctor      tsl internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
 server                      internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
 cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible internal/version internal/redact internal/fetch report/paper

@@ -155,7 +155,7 @@ func (s *site) belongings(records int) map[string][]string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sub, err := room.accounts.Subscribe(context.Background(), owner.AccountID, "GET:*/IT-omi", 10, 0)
+	sub, err := room.billing.Subscribe(context.Background(), owner.AccountID, "GET:*/IT-omi", 10, 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -6,7 +6,9 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/money"
 )
 
 // openAccounts opens what knows who calls and who pays.
@@ -17,19 +19,20 @@ func (s *Server) openAccounts() error {
 	}
 	s.accounts = account.New(s.db, s.master, account.Config{
 		Domains: s.cfg.Scopes.Domains, PublicURL: s.cfg.PublicURL, AnyDomain: !s.cfg.Production,
-		Prices: prices, Rate: s.cfg.Limits.Rate, Burst: s.cfg.Limits.Burst, Log: s.log,
+		Rate: s.cfg.Limits.Rate, Burst: s.cfg.Limits.Burst, Log: s.log,
 		SessionIdle: s.cfg.Console.SessionIdle, SessionLife: s.cfg.Console.SessionLife,
 	})
-	s.onClose(s.accounts.Close)
+	s.billing = billing.New(s.db, s.accounts, prices, s.log)
+	s.onClose(s.billing.Close)
 	return nil
 }
 
 // prices reads the price list.
-func (c *Config) prices() (p account.Prices, err error) {
-	p = account.DefaultPrices()
+func (c *Config) prices() (p billing.Prices, err error) {
+	p = billing.DefaultPrices()
 	for key, one := range map[string]struct {
 		text string
-		dst  *account.Micro
+		dst  *money.Micro
 	}{
 		"signature":              {c.Money.Signature, &p.Signature},
 		"signature_subscription": {c.Money.SignatureSubscription, &p.SignatureSubscription},
@@ -37,7 +40,7 @@ func (c *Config) prices() (p account.Prices, err error) {
 		"lookup":                 {c.Money.Lookup, &p.Lookup},
 		"lookup_subscription":    {c.Money.LookupSubscription, &p.LookupSubscription},
 	} {
-		if *one.dst, err = account.ParseEuro(one.text); err != nil {
+		if *one.dst, err = money.ParseEuro(one.text); err != nil {
 			return p, fmt.Errorf("money.%s: %w", key, err)
 		}
 	}
@@ -71,7 +74,7 @@ func (s *Server) MasterKeyPlace() string { return s.cfg.masterKey().Where() }
 // observe counts a request in the metrics and in its caller's statistics.
 func (s *Server) observe(o api.Observation) {
 	s.metrics.Observe(o.Method, o.Route, o.Status, o.Code, o.Elapsed)
-	s.accounts.Record(account.Request{
+	s.billing.Record(billing.Request{
 		Caller: o.Caller, Method: o.Method, Segment: o.Segment, Status: o.Status, Code: int(o.Code), Message: o.Message,
 	})
 }

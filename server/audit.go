@@ -18,7 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/completion"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -39,7 +39,7 @@ func (s *Server) ContinueAudit(ctx context.Context) (*AuditResult, error) {
 func (s *Server) verifyAudit(ctx context.Context, extent audit.Extent) (*AuditResult, error) {
 	k := s.checkpointer()
 	live := &audit.Live{
-		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{account.Book{Service: s.accounts}, signing.Book{Service: s.sig.signing}, enroll.Book{Service: s.sig.enroll}, enroll.IssuedBook{Service: s.sig.enroll}, keys.Book{}},
+		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{account.Book{Service: s.accounts}, ledger.Book{Ledger: s.sig.signing.Ledger}, enroll.Book{Service: s.sig.enroll}, enroll.IssuedBook{Service: s.sig.enroll}, keys.Book{}},
 		Proof: filepath.Join(s.cfg.Data, "audit", "proved"),
 	}
 	return live.Verify(ctx, extent)

@@ -24,7 +24,7 @@ import (
 func (s *Server) mountDesk(a *api.API, site *look.Site) *console.Desk {
 	h := &healthReport{server: s}
 	pages := console.New(console.Parts{
-		Site: site, Accounts: s.accounts, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
+		Site: site, Accounts: s.accounts, Billing: s.billing, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
 		Spool: s.spool, Limits: upload.Limits{Body: s.cfg.Limits.Body}, Memory: s.cfg.Limits.Memory, Document: s.cfg.Limits.Document,
 		Send: a.Send, Health: h.read, Certificate: s.sig.records.Certificate,
 	})

@@ -66,7 +66,7 @@ func (s *site) stand() {
 func signingWith(s *Server, c signing.Config) *signing.Service {
 	w := &s.sig
 	return signing.New(signing.Deps{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard,
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing, Tokens: s.accounts, Guard: w.guard,
 	}, c)
 }
 

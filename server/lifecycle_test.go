@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/server/internal/enroll"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // The tables of docs/lifecycle.md are the ones that the code follows.
@@ -20,7 +20,7 @@ func TestLifecycleIsDocumented(t *testing.T) {
 	_, rest, _ := strings.Cut(string(b), "## Signatures")
 	signatures, certificates, _ := strings.Cut(rest, "## Certificates")
 	var want []string
-	for _, s := range signing.States {
+	for _, s := range ledger.States {
 		for _, n := range s.Next() {
 			want = append(want, string(s)+" "+string(n))
 		}

@@ -6,7 +6,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/mail"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -27,7 +27,7 @@ func (s *Server) notify(ctx context.Context, tx *store.Tx, n mail.Notice) error 
 	return job.Put(ctx, tx, n.Item())
 }
 
-func (s *Server) approvalWaits(ctx context.Context, tx *store.Tx, r *signing.Record) error {
+func (s *Server) approvalWaits(ctx context.Context, tx *store.Tx, r *ledger.Record) error {
 	return s.notify(ctx, tx, mail.Notice{About: mail.Approval, ID: r.ID, Account: r.AccountID})
 }
 

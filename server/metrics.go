@@ -18,6 +18,8 @@ import (
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/tsp"
 )
@@ -32,7 +34,7 @@ const (
 // expect has every series of the service there from the start.
 func (s *Server) expect() {
 	w := monitor.Words{
-		Formats: signing.Formats(), Ends: []string{string(signing.Done), string(signing.Error)}, Results: callback.Results,
+		Formats: request.Formats(), Ends: []string{string(ledger.Done), string(ledger.Error)}, Results: callback.Results,
 		Authorities: []string{embeddedAuthority, callersAuthority},
 	}
 	for _, k := range keys.Kinds {
@@ -148,7 +150,7 @@ func (s *Server) countCertificates(ctx context.Context, set monitor.Set) error {
 }
 
 // ended counts a record that reached its end.
-func (s *Server) ended(r *signing.Record) {
+func (s *Server) ended(r *ledger.Record) {
 	s.metrics.Signed(string(r.Kind()), r.Type, string(r.State))
 }
 

@@ -14,7 +14,7 @@ import (
 	"rogito.dev/rogito/policy"
 	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/enroll"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // Provider of certificates, by its name in the configuration. Only one of kind
@@ -116,17 +116,17 @@ const signerFor = 10 * time.Minute
 
 // signer says what certificate and trusted lists tell of who signs. Those who
 // sign are few, and met again with every signature.
-func (s *Server) signer(ctx context.Context, c *enroll.Certificate) *signing.Signer {
+func (s *Server) signer(ctx context.Context, c *enroll.Certificate) *ledger.Signer {
 	s.sig.signersMu.Lock()
 	defer s.sig.signersMu.Unlock()
 	now := time.Now()
 	if now.Sub(s.sig.signersAt) > signerFor || len(s.sig.signers) > 1000 {
-		s.sig.signers, s.sig.signersAt = map[string]*signing.Signer{}, now
+		s.sig.signers, s.sig.signersAt = map[string]*ledger.Signer{}, now
 	}
 	if known := s.sig.signers[c.ID]; known != nil {
 		return known
 	}
-	out := &signing.Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
+	out := &ledger.Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
 	if facts, err := s.sig.trust.Known(ctx, c.DER, c.Chain, now); err == nil {
 		v := policy.Certificate(facts, policy.Default(), ades.FactID(c.DER), now)
 		out.QC, out.SSCD = v.QC, v.SSCD

@@ -18,6 +18,8 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -62,10 +64,10 @@ func newRaced(t *testing.T, database string) *raced {
 	parts := func(s *Server) (*enroll.Service, signing.Deps) {
 		w, k := &s.sig, cheapKeys(s)
 		e := enroll.New(enroll.Parts{
-			DB: s.db, Master: s.master, Blobs: s.blobs, Keys: k, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts,
+			DB: s.db, Master: s.master, Blobs: s.blobs, Keys: k, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Purse: s.billing,
 		}, enroll.Config{Sandbox: true})
 		return e, signing.Deps{
-			DB: s.db, Master: s.master, Blobs: s.blobs, Keys: k, Enroll: e, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
+			DB: s.db, Master: s.master, Blobs: s.blobs, Keys: k, Enroll: e, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
 		}
 	}
 	e, deps := parts(here)
@@ -159,18 +161,18 @@ type way struct {
 	docs    int
 	async   bool
 	approve bool // in the race, not before
-	options signing.Options
+	options request.Options
 }
 
 var ways = []way{
 	{name: "single", cert: keys.Automatic, docs: 1},
-	{name: "batch", cert: keys.Automatic, docs: 3, options: signing.Options{Batch: true}},
-	{name: "asynchronous", cert: keys.Automatic, docs: 1, async: true, options: signing.Options{AsyncSignature: true}},
-	{name: "asynchronous batch", cert: keys.Automatic, docs: 3, async: true, options: signing.Options{Batch: true, AsyncSignature: true}},
+	{name: "batch", cert: keys.Automatic, docs: 3, options: request.Options{Batch: true}},
+	{name: "asynchronous", cert: keys.Automatic, docs: 1, async: true, options: request.Options{AsyncSignature: true}},
+	{name: "asynchronous batch", cert: keys.Automatic, docs: 3, async: true, options: request.Options{Batch: true, AsyncSignature: true}},
 	{name: "otp", cert: keys.OTP, docs: 1},
 	{name: "approved", cert: keys.ESeal, docs: 1, async: true},
 	{name: "approving", cert: keys.ESeal, docs: 1, async: true, approve: true},
-	{name: "approved batch", cert: keys.ESeal, docs: 3, async: true, options: signing.Options{Batch: true}},
+	{name: "approved batch", cert: keys.ESeal, docs: 3, async: true, options: request.Options{Batch: true}},
 }
 
 // change is what the other server does; it returns errNotDone where it was too
@@ -240,7 +242,7 @@ var changes = []change{
 	{
 		name: "withdraw", ways: approvedWay, seen: `select 1 from signatures where id = $1 and approval = 'REFUSED' and $2 <> ''`,
 		do: func(x *raced, r *round) error {
-			_, err := x.there.signing.Refuse(context.Background(), signing.Caller{AccountID: x.account, TokenID: r.approver}, r.record)
+			_, err := x.there.signing.Refuse(context.Background(), request.Caller{AccountID: x.account, TokenID: r.approver}, r.record)
 			if errors.Is(err, fault.WrongState) {
 				return errNotDone
 			}
@@ -285,23 +287,23 @@ func (x *raced) prepare(w way) *round {
 
 // approve has another token approve, unless that is not wanted any more.
 func (x *raced) approve(r *round) {
-	_, err := x.there.signing.Approve(context.Background(), signing.Caller{AccountID: x.account, TokenID: r.approver}, r.record)
+	_, err := x.there.signing.Approve(context.Background(), request.Caller{AccountID: x.account, TokenID: r.approver}, r.record)
 	// Whose token is deleted is of no family that could be told apart: SecurityLevel.
 	if err != nil && !errors.Is(err, fault.WrongState) && !errors.Is(err, fault.NotFound) && !errors.Is(err, fault.SecurityLevel) {
 		x.t.Error(err)
 	}
 }
 
-func (x *raced) submit(w way, r *round) (*signing.Record, error) {
+func (x *raced) submit(w way, r *round) (*ledger.Record, error) {
 	ctx := account.WithCaller(context.Background(), &account.Caller{AccountID: x.account, TokenID: r.token, Sandbox: true})
-	req := &signing.Request{Kind: keys.Automatic, Username: r.cert.username, Password: r.cert.password, Options: w.options}
+	req := &request.Request{Kind: keys.Automatic, Username: r.cert.username, Password: r.cert.password, Options: w.options}
 	if r.cert.secret != "" {
 		req.Kind, req.OTP = keys.OTP, codeOf(x.t, r.cert.secret, 0)
 	}
 	for range w.docs {
-		req.Inputs = append(req.Inputs, signing.Input{From: "base64", Source: ades.Source(bytes.NewReader(sampleTXT))})
+		req.Inputs = append(req.Inputs, request.Input{From: "base64", Source: ades.Source(bytes.NewReader(sampleTXT))})
 	}
-	return x.here.Submit(ctx, req, signing.Caller{AccountID: x.account, TokenID: r.token})
+	return x.here.Submit(ctx, req, request.Caller{AccountID: x.account, TokenID: r.token})
 }
 
 // sign does what of signing belongs to the race.

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/money"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -218,9 +219,7 @@ func (s *Server) sandbox(ctx context.Context) (*Sandbox, error) {
 	if some, err := s.accounts.Any(ctx); some || err != nil {
 		return nil, err // rogito init was here
 	}
-	made, err := s.accounts.Create(ctx, account.NewAccount{
-		Email: sandboxEmail, Admin: true, Sandbox: true, Credit: sandboxCredit * account.Euro,
-	})
+	made, err := s.billing.CreateAccount(ctx, account.NewAccount{Email: sandboxEmail, Admin: true, Sandbox: true}, sandboxCredit*money.Euro)
 	if err != nil {
 		if again, e := s.accounts.SandboxExists(ctx); e == nil && again {
 			return nil, nil // another server was faster

@@ -26,6 +26,8 @@ import (
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/tsl"
@@ -51,7 +53,7 @@ type signingParts struct {
 	providers remoteProviders
 
 	signersMu sync.Mutex
-	signers   map[string]*signing.Signer // by certificate
+	signers   map[string]*ledger.Signer // by certificate
 	signersAt time.Time
 }
 
@@ -189,16 +191,16 @@ func (s *Server) openRecords() error {
 	w.providers = remote
 	w.enroll = enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
-		Purse: s.accounts, Identify: w.identify,
+		Purse: s.billing, Identify: w.identify,
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: kinds, Remote: remote, Chain: s.chain, Levels: levels, Token: w.token, Log: s.log,
 		KeepEvidence: s.cfg.Retention.Evidence, KeepCancelled: s.cfg.Retention.Files,
 		HandedIn: s.reviewWaits,
 	})
 	w.signing = signing.New(signing.Deps{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
 	}, signing.Config{
-		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
+		Limits:    request.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,

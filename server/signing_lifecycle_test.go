@@ -46,14 +46,14 @@ func (s *site) rooms() *Server {
 func signingAt(s *Server, now func() time.Time) *signing.Service {
 	w := &s.sig
 	return signing.New(signing.Deps{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard,
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing, Tokens: s.accounts, Guard: w.guard,
 	}, signing.Config{Now: now})
 }
 
 func enrollAt(s *Server, now func() time.Time) *enroll.Service {
 	w := &s.sig
 	return enroll.New(enroll.Parts{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts,
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Purse: s.billing,
 	}, enroll.Config{Now: now, Sandbox: true})
 }
 

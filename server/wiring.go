@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/server/internal/api/accounts"
 	"rogito.dev/rogito/server/internal/api/quotations"
 	"rogito.dev/rogito/server/internal/backup"
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/job"
@@ -48,6 +49,7 @@ type Server struct {
 	jobs        *job.Queue
 	storing     storing
 	accounts    *account.Service
+	billing     *billing.Service
 	sandboxed   bool // this is a sandbox, or will be one
 
 	publications *publication.Service
@@ -125,7 +127,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *S
 	if err := s.openSigning(ctx); err != nil {
 		return nil, err
 	}
-	s.Commands = operator.New(s.db, s.accounts, s.sig.keys, s.sig.enroll, s.sig.csc, s.sandboxed)
+	s.Commands = operator.New(s.db, s.accounts, s.billing, s.sig.keys, s.sig.enroll, s.sig.csc, s.sandboxed)
 	if s.publications, err = s.openPublications(); err != nil {
 		return nil, err
 	}
@@ -210,8 +212,8 @@ func (s *Server) start(ctx context.Context) error {
 
 // register adds the operations of every area.
 func (s *Server) register(a *api.API) {
-	accounts.RegisterAccounts(a, &accounts.Accounts{Service: s.accounts, DB: s.db})
-	quotations.RegisterOMI(a, &quotations.OMI{Publications: s.publications, Meter: s.accounts})
+	accounts.RegisterAccounts(a, &accounts.Accounts{Service: s.accounts, Billing: s.billing, DB: s.db})
+	quotations.RegisterOMI(a, &quotations.OMI{Publications: s.publications, Meter: s.billing})
 	s.registerSigning(a)
 	s.setEndpoints(a)
 }

@@ -1,9 +1,6 @@
-// Package account knows who calls and who pays: accounts, tokens and their
-// scopes, free quota, subscriptions and wallets.
+// Package account knows who calls: accounts, their keys and tokens with scopes
+// and limits, and sessions. What they pay is in package billing.
 //
-// Money is integer micro-euro. A charge is written in the transaction of what
-// it pays for ([Service.Charge]); lookups, which leave no record, are counted
-// in memory out of credit reserved beforehand ([Service.SpendLookups]).
 // Secrets are stored as keyed digests and shown once.
 package account
 
@@ -19,7 +16,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/audit"
-	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -30,16 +26,15 @@ type Config struct {
 	Domains   []string // that scopes may name
 	PublicURL string   // whose host they may always name
 	AnyDomain bool     // scopes may name any: the sandbox
-	Prices    Prices
-	Rate      float64 // requests a second of a token; 0: no limit
-	Burst     int     // at once; 0 means 100
+	Rate      float64  // requests a second of a token; 0: no limit
+	Burst     int      // at once; 0 means 100
 	// A session of the console ends when nothing is done for so long, and after
 	// so long in any case; zero means half an hour and twelve.
 	SessionIdle, SessionLife time.Duration
 	Log                      *slog.Logger
 }
 
-// Service knows accounts, tokens, quotas and wallets.
+// Service knows accounts and tokens.
 type Service struct {
 	db        *store.DB
 	master    *master.Key
@@ -49,17 +44,13 @@ type Service struct {
 	entries   sync.Map // hash of a secret → *entry
 	limiters  sync.Map // id of a token → *rate.Limiter
 	now       func() time.Time
-	usage     usage
-	meter     meter
-	quit      chan struct{}
+	forgot    atomic.Int64 // when old entries were dropped, in seconds
 	// Log is told of accounts that are made; nil: none is, as in tests of this
 	// package. It is set before the first call.
-	Log  *audit.Log
-	end  sync.Once
-	done sync.WaitGroup
+	Log *audit.Log
 }
 
-// New returns the service; Close writes down what it has counted.
+// New returns the service.
 func New(db *store.DB, m *master.Key, cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -73,49 +64,18 @@ func New(db *store.DB, m *master.Key, cfg Config) *Service {
 	if cfg.SessionLife <= 0 {
 		cfg.SessionLife = sessionLife
 	}
-	s := &Service{db: db, master: m, cfg: cfg, quit: make(chan struct{}), now: time.Now}
+	s := &Service{db: db, master: m, cfg: cfg, now: time.Now}
 	for _, d := range cfg.Domains {
 		s.domains = append(s.domains, strings.ToLower(strings.TrimSpace(d)))
 	}
 	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" {
 		s.domains = append(s.domains, strings.ToLower(u.Host), strings.ToLower(u.Hostname()))
 	}
-	s.meter.init(s)
-	s.done.Add(1)
-	go s.flushing()
 	return s
 }
 
 // Announce tells which calls there are, for the list of scopes.
 func (s *Service) Announce(list []Endpoint) { s.endpoints.Store(&list) }
-
-// Close writes what is counted and gives back what is reserved.
-func (s *Service) Close() {
-	s.end.Do(func() { close(s.quit) })
-	s.done.Wait()
-}
-
-// flushEvery is how often counts are written: a crash loses no more.
-const flushEvery = 800 * time.Millisecond
-
-func (s *Service) flushing() {
-	defer s.done.Done()
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
-	for last := false; !last; {
-		select {
-		case <-tick.C:
-		case <-s.quit:
-			last = true
-		}
-		ctx, cancel := context.WithTimeout(disk.Reclaiming(context.Background()), 10*time.Second)
-		if err := errors.Join(s.meter.flush(ctx, last), s.usage.flush(ctx, s.db)); err != nil {
-			s.cfg.Log.Error("write what was counted", "error", err)
-		}
-		cancel()
-		s.forget()
-	}
-}
 
 // Account is one customer.
 type Account struct {
@@ -131,7 +91,6 @@ type NewAccount struct {
 	Email   string
 	Admin   bool
 	Sandbox bool
-	Credit  Micro
 }
 
 // Credentials are an account's secrets, known only now.
@@ -141,8 +100,8 @@ type Credentials struct {
 	Token   string // of all scopes
 }
 
-// Create makes an account with an API key, an all-scopes token and a wallet.
-func (s *Service) Create(ctx context.Context, n NewAccount) (*Credentials, error) {
+// Create makes an account with an API key and an all-scopes token.
+func (s *Service) Create(ctx context.Context, tx *store.Tx, n NewAccount) (*Credentials, error) {
 	email, err := normalEmail(n.Email)
 	if err != nil {
 		return nil, err
@@ -152,43 +111,32 @@ func (s *Service) Create(ctx context.Context, n NewAccount) (*Credentials, error
 		Account: Account{ID: store.NewID(), Email: email, Admin: n.Admin, Sandbox: n.Sandbox, CreatedAt: now},
 		APIKey:  newSecret(keyPrefix),
 	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		hash := s.keyHash(c.Account.ID, c.APIKey)
-		row := &accountRow{id: c.Account.ID, email: email, keyHash: hash[:], admin: n.Admin, sandbox: n.Sandbox, created: now.UnixMilli()}
-		_, err := tx.Exec(ctx, `insert into accounts (id, email, key_hash, admin, sandbox, quota, created_at, mac) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			row.id, row.email, row.keyHash, row.admin, row.sandbox, row.quota, row.created, s.accountMark(row))
-		if err == nil {
-			err = s.tell(ctx, tx, row)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `insert into wallets (account_id, credit, created_at, updated_at) values ($1, 0, $2, $2)`, c.Account.ID, now.UnixMilli())
-		if err != nil {
-			return err
-		}
-		if n.Credit > 0 {
-			if err := s.credit(ctx, tx, c.Account.ID, n.Credit, "test money"); err != nil {
-				return err
-			}
-		}
-		t, err := s.CreateToken(ctx, tx, &Caller{AccountID: c.Account.ID}, NewToken{Name: "first", Scopes: []string{AllScopes}})
-		if err == nil {
-			c.Token = t.Secret
-		}
-		return err
-	})
+	hash := s.keyHash(c.Account.ID, c.APIKey)
+	row := &accountRow{id: c.Account.ID, email: email, keyHash: hash[:], admin: n.Admin, sandbox: n.Sandbox, created: now.UnixMilli()}
+	_, err = tx.Exec(ctx, `insert into accounts (id, email, key_hash, admin, sandbox, quota, created_at, mac) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		row.id, row.email, row.keyHash, row.admin, row.sandbox, row.quota, row.created, s.accountMark(row))
 	if store.IsConflict(err) {
 		return nil, fault.New(fault.BadField, "there is an account %s already", email)
 	}
-	return c, err
+	if err == nil {
+		err = s.tell(ctx, tx, row)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.CreateToken(ctx, tx, &Caller{AccountID: c.Account.ID}, NewToken{Name: "first", Scopes: []string{AllScopes}})
+	if err != nil {
+		return nil, err
+	}
+	c.Token = t.Secret
+	return c, nil
 }
 
 func normalEmail(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	user, domain, ok := strings.Cut(s, "@")
 	if !ok || user == "" || domain == "" || len(s) > 254 || strings.ContainsAny(s, " \t\r\n:<>\"") {
-		return "", fault.New(fault.BadField, "%q is not an e-mail address", shorten(s))
+		return "", fault.New(fault.BadField, "%q is not an e-mail address", Shorten(s))
 	}
 	return s, nil
 }
@@ -198,7 +146,7 @@ func (s *Service) Find(ctx context.Context, email string) (Account, error) {
 	r, err := s.account(ctx, s.db.Read().QueryRow(ctx, `select `+accountColumns+` from accounts a where a.email = $1`,
 		strings.ToLower(strings.TrimSpace(email))))
 	if errors.Is(err, store.ErrNoRows) {
-		return Account{}, fault.New(fault.NotFound, "there is no account %s", shorten(email))
+		return Account{}, fault.New(fault.NotFound, "there is no account %s", Shorten(email))
 	}
 	return r.account(), err
 }
@@ -240,7 +188,7 @@ func (s *Service) NewKey(ctx context.Context, accountID string) (string, error) 
 	return key, err
 }
 
-func hostOnly(host string) string {
+func HostOnly(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -37,18 +39,22 @@ func each(t *testing.T, cfg account.Config, test func(t *testing.T, r room)) {
 }
 
 func open(t testing.TB, db *store.DB, m *master.Key, cfg account.Config) room {
-	if cfg.Prices == (account.Prices{}) {
-		cfg.Prices = account.DefaultPrices()
-	}
 	s := account.New(db, m, cfg)
 	s.Announce([]account.Endpoint{{"GET", "signatures"}, {"POST", "EU-QES_automatic"}, {"GET", "IT-omi"}, {"POST", "tokens"}})
-	t.Cleanup(s.Close)
 	return room{s, db, m}
+}
+
+func (r room) create(n account.NewAccount) (c *account.Credentials, err error) {
+	err = r.db.Write(ctx, func(tx *store.Tx) (err error) {
+		c, err = r.Create(ctx, tx, n)
+		return err
+	})
+	return c, err
 }
 
 func (r room) account(t testing.TB, n account.NewAccount) *account.Credentials {
 	t.Helper()
-	c, err := r.Create(ctx, n)
+	c, err := r.create(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,10 +147,10 @@ func TestAuthenticate(t *testing.T) {
 				t.Errorf("%s: %+v", name, c)
 			}
 		}
-		if _, err := r.Create(ctx, account.NewAccount{Email: "ANNA@example.org"}); code(err) != 310 {
+		if _, err := r.create(account.NewAccount{Email: "ANNA@example.org"}); code(err) != 310 {
 			t.Errorf("a second account of one address: %v", err)
 		}
-		if _, err := r.Create(ctx, account.NewAccount{Email: "nobody"}); code(err) != 310 {
+		if _, err := r.create(account.NewAccount{Email: "nobody"}); code(err) != 310 {
 			t.Errorf("no address: %v", err)
 		}
 	})
@@ -225,14 +231,10 @@ func TestSandboxTakesAnyDomain(t *testing.T) {
 // another's answers as one that does not exist.
 func TestTenantWalls(t *testing.T) {
 	each(t, account.Config{}, func(t *testing.T, r room) {
-		a := r.account(t, account.NewAccount{Email: "a@example.org", Credit: account.Euro})
+		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		b := r.account(t, account.NewAccount{Email: "b@example.org"})
 		ca, cb := r.caller(t, "Bearer "+a.Token), r.caller(t, "Bearer "+b.Token)
 		tok := r.token(t, ca, account.NewToken{Scopes: []string{account.AllScopes}})
-		sub, err := r.Subscribe(ctx, a.Account.ID, "POST:*/EU-QES_automatic", 5, account.Euro)
-		if err != nil {
-			t.Fatal(err)
-		}
 		unknown := store.NewID()
 		for _, name := range []string{tok.ID, tok.Secret, unknown} {
 			_, find := r.FindToken(ctx, cb.AccountID, name)
@@ -243,19 +245,8 @@ func TestTenantWalls(t *testing.T) {
 				}
 			}
 		}
-		for _, id := range []string{sub.ID, unknown} {
-			if _, err := r.Subscription(ctx, cb.AccountID, id); code(err) != 140 {
-				t.Errorf("subscription: %v", err)
-			}
-		}
 		if list, err := r.Tokens(ctx, cb.AccountID, account.TokenFilter{Limit: 100}); err != nil || len(list) != 1 {
 			t.Errorf("%d tokens, %v", len(list), err)
-		}
-		if list, err := r.Transactions(ctx, cb.AccountID, "", 0, 100); err != nil || len(list) != 0 {
-			t.Errorf("%d transactions, %v", len(list), err)
-		}
-		if w, err := r.Wallet(ctx, cb.AccountID); err != nil || w.Credit != 0 {
-			t.Errorf("wallet %v, %v", w.Credit, err)
 		}
 		if _, err := r.FindToken(ctx, ca.AccountID, tok.Secret); err != nil {
 			t.Errorf("its own: %v", err)
@@ -356,7 +347,12 @@ func TestRefreshRotation(t *testing.T) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		c := r.caller(t, basic("a@example.org", a.APIKey))
 		tok := r.token(t, c, account.NewToken{Name: "n", Scopes: []string{"GET:*/IT-omi"}})
-		r.Record(account.Request{Caller: r.caller(t, "Bearer "+tok.Secret), Method: "GET", Segment: "IT-omi", Status: 200})
+		counted := billing.New(r.db, r.Service, billing.DefaultPrices(), slog.New(slog.DiscardHandler))
+		defer counted.Close()
+		counted.Record(billing.Request{Caller: r.caller(t, "Bearer "+tok.Secret), Method: "GET", Segment: "IT-omi", Status: 200})
+		if err := counted.WriteUsage(ctx); err != nil {
+			t.Fatal(err)
+		}
 		refresh := r.caller(t, "Bearer "+tok.Refresh)
 		if !refresh.Refresh || r.Allows(refresh, "GET", "", "IT-omi") || !r.Allows(refresh, "PATCH", "", "tokens") {
 			t.Errorf("a refresh token is good for its rotation only: %+v", refresh)
@@ -399,49 +395,6 @@ func TestExpiry(t *testing.T) {
 			tok := r.token(t, c, account.NewToken{Scopes: []string{account.AllScopes}, Life: life})
 			if got := tok.ExpireAt.Sub(tok.CreatedAt); got != want {
 				t.Errorf("life %v became %v", life, got)
-			}
-		}
-	})
-}
-
-func TestUsage(t *testing.T) {
-	each(t, account.Config{PublicURL: "http://api.example"}, func(t *testing.T, r room) {
-		a := r.account(t, account.NewAccount{Email: "a@example.org"})
-		c := r.caller(t, "Bearer "+a.Token)
-		for i := range 10 {
-			q := account.Request{Caller: c, Method: "GET", Segment: "IT-omi", Status: 200}
-			if i == 0 {
-				q.Status, q.Code, q.Message = 422, 281, "latitude must be between -90 and 90"
-			}
-			r.Record(q)
-			if _, err := r.SpendLookups(ctx, c, 1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r.Service.Close()
-		counts, err := r.Usage(ctx, c.AccountID, account.UsageFilter{By: account.ByScope, Period: time.Now().UTC().Format("2006-01"), Limit: 10})
-		if err != nil || len(counts) != 1 {
-			t.Fatal(counts, err)
-		}
-		if n := counts[0]; n.Name != "GET:api.example/IT-omi" || n.Requests != 10 || n.Errors != 1 || n.Free != 10 {
-			t.Errorf("%+v", n)
-		}
-		for domain, want := range map[string]int{"api.example": 1, "api.example:8080": 1, "API.example": 1, "other.example": 0, "api.example:": 1} {
-			list, err := r.Usage(ctx, c.AccountID, account.UsageFilter{By: account.ByScope, Domain: domain, Limit: 10})
-			if err != nil || len(list) != want {
-				t.Errorf("of the domain %s: %+v, %v", domain, list, err)
-			}
-		}
-		if list, err := r.Failures(ctx, c.AccountID, "", 0, 10); err != nil || len(list) != 1 || list[0].Code != 281 || list[0].Address != "192.0.2.7" {
-			t.Errorf("%+v, %v", list, err)
-		}
-		tok, err := r.FindToken(ctx, c.AccountID, c.TokenID)
-		if err != nil || tok.Stats.TotalRequests != 10 || tok.Stats.ErrorRequests != 1 || fmt.Sprint(tok.Stats.Addresses) != "[192.0.2.7]" {
-			t.Errorf("%+v, %v", tok.Stats, err)
-		}
-		for _, bad := range []string{"2026-13", "26", "2026-1-1", "x", "2026-02-30", "2026%"} {
-			if _, err := r.Usage(ctx, c.AccountID, account.UsageFilter{By: account.ByScope, Period: bad, Limit: 1}); code(err) != 160 {
-				t.Errorf("period %q: %v", bad, err)
 			}
 		}
 	})

@@ -20,11 +20,11 @@ type Caller struct {
 	// nothing but its rotation.
 	Refresh bool
 
-	domain  string // by which the server was reached
+	Domain  string // by which the server was reached
 	scopes  []Scope
-	family  []string // the token and those it comes from
-	limited []string // those of them that have limits
-	quota   Quota    // of the account
+	Family  []string // the token and those it comes from
+	Limited []string // those of them that have limits
+	Quota   Quota    // of the account
 }
 
 type callerKey struct{}

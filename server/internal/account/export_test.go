@@ -23,11 +23,3 @@ func (s *Service) Rewrite(ctx context.Context, id string, lineUntil int64) error
 
 // SetClock has sessions begin and end by another clock.
 func (s *Service) SetClock(now func() time.Time) { s.now = now }
-
-// Flush writes down what was spent on lookups, gives back what is leased, and says how many purses are remembered.
-func (s *Service) Flush(ctx context.Context) (purses int, err error) {
-	err = s.meter.flush(ctx, true)
-	s.meter.mu.Lock()
-	defer s.meter.mu.Unlock()
-	return len(s.meter.purses), err
-}

@@ -305,3 +305,21 @@ func currentToken(ctx context.Context, q store.Querier, accountID, id string) (n
 	}
 	return ids[0], true, nil
 }
+
+// payer is who pays for what goes on after the call, with the limits of the
+// token that asked.
+func (s *Service) Payer(ctx context.Context, tx *store.Tx, accountID, tokenID string) (*Caller, error) {
+	c := &Caller{AccountID: accountID, Domain: s.domainOf("")}
+	id, found, err := currentToken(ctx, tx, accountID, tokenID)
+	if err != nil || !found {
+		return c, err
+	}
+	f, err := s.readFamily(ctx, tx, "id", id)
+	c.TokenID = id
+	c.Family = f.ids(func(member) bool { return true })
+	c.Limited = f.ids(func(m member) bool { return m.limited })
+	if len(f) > 0 {
+		c.Quota = f[0].quota
+	}
+	return c, err
+}

@@ -196,39 +196,6 @@ func TestChildrenLoseWhatTheirParentsLose(t *testing.T) {
 	})
 }
 
-// A family spends within the limits of each of its members.
-func TestFamilySpending(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
-		a := r.account(t, account.NewAccount{Email: "a@example.org", Credit: 100 * account.Euro})
-		key := r.caller(t, basic("a@example.org", a.APIKey))
-		for name, limits := range map[string]account.Limits{
-			"amount": {WalletAmount: new(account.Micro)}, "requests": {WalletRequests: new(int64)},
-		} {
-			parent := r.token(t, key, all())
-			child := r.token(t, r.as(t, parent), all())
-			if limits.WalletAmount != nil {
-				*limits.WalletAmount = 100_000 // two signatures
-			} else {
-				*limits.WalletRequests = 2
-			}
-			if _, err := r.ChangeToken(ctx, key, "h", parent.ID, account.TokenChange{Limits: &limits}); err != nil {
-				t.Fatal(err)
-			}
-			got := map[fault.Code]int{}
-			for range 4 {
-				err := r.db.Write(ctx, func(tx *store.Tx) error {
-					_, err := r.Charge(account.WithCaller(ctx, r.as(t, child)), tx, "POST/EU-QES_automatic", "r")
-					return err
-				})
-				got[code(err)]++
-			}
-			if got[0] != 2 || got[130] != 2 {
-				t.Errorf("%s: %v, want 2 paid and 2 refused", name, got)
-			}
-		}
-	})
-}
-
 // Deleting a token deletes all that come from it, on every node.
 func TestFamiliesEndTogether(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {

@@ -107,7 +107,7 @@ func (s *Service) callerOf(e *entry, r *http.Request) *Caller {
 		return c
 	}
 	c := e.caller
-	c.Address, c.Host, c.domain = address, strings.Clone(r.Host), s.domainOf(r.Host)
+	c.Address, c.Host, c.Domain = address, strings.Clone(r.Host), s.domainOf(r.Host)
 	e.last.Store(&c)
 	return &c
 }
@@ -116,7 +116,7 @@ func addressOf(remote string) netip.Addr {
 	if ap, err := netip.ParseAddrPort(remote); err == nil {
 		return ap.Addr().Unmap().WithZone("")
 	}
-	a, _ := netip.ParseAddr(hostOnly(remote))
+	a, _ := netip.ParseAddr(HostOnly(remote))
 	return a.Unmap().WithZone("")
 }
 
@@ -183,6 +183,7 @@ func (s *Service) entry(ctx context.Context, now time.Time, secret string, load 
 			}
 		}
 	}
+	s.forget(now)
 	e, err := load(ctx, secret)
 	if err != nil { // not kept: guesses would fill the memory
 		s.entries.Delete(hash)
@@ -230,13 +231,13 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 	own := f[0]
 	e := &entry{expire: f.expire(), total: f.ids(func(m member) bool { return m.total })}
 	c := &e.caller
-	c.TokenID, c.AccountID, c.Admin, c.Sandbox, c.quota = own.id, own.account, own.admin, own.sandbox, own.quota
+	c.TokenID, c.AccountID, c.Admin, c.Sandbox, c.Quota = own.id, own.account, own.admin, own.sandbox, own.quota
 	c.scopes = f.scopes()
 	for _, sc := range c.scopes {
 		c.Scopes = append(c.Scopes, sc.String())
 	}
-	c.family = f.ids(func(member) bool { return true })
-	c.limited = f.ids(func(m member) bool { return m.limited })
+	c.Family = f.ids(func(member) bool { return true })
+	c.Limited = f.ids(func(m member) bool { return m.limited })
 	for _, m := range f {
 		if len(m.addresses) > 0 {
 			e.addresses = append(e.addresses, m.addresses)
@@ -291,7 +292,7 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	if subtle.ConstantTimeCompare(hash[:], r.keyHash) != 1 {
 		return nil, wrong
 	}
-	if c.quota, err = parseQuota(r.quota); err != nil {
+	if c.Quota, err = parseQuota(r.quota); err != nil {
 		return nil, err
 	}
 	c.AccountID, c.Admin, c.Sandbox = r.id, r.admin, r.sandbox
@@ -305,19 +306,23 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 // on this node at once.
 func (s *Service) dropEntries(tokenID string) {
 	s.entries.Range(func(k, v any) bool {
-		if slices.Contains(v.(*entry).caller.family, tokenID) {
+		if slices.Contains(v.(*entry).caller.Family, tokenID) {
 			s.entries.Delete(k)
 		}
 		return true
 	})
 }
 
-// forget drops entries that are too old to be used, and what is known of funds that nobody asks for.
-func (s *Service) forget() {
+// forget drops, once a minute, entries that are too old to be used.
+func (s *Service) forget(now time.Time) {
+	last := s.forgot.Load()
+	if now.Unix()-last < 60 || !s.forgot.CompareAndSwap(last, now.Unix()) {
+		return
+	}
 	used := map[string]bool{}
 	s.entries.Range(func(k, v any) bool {
 		e := v.(*entry)
-		if time.Since(e.loaded) > time.Minute {
+		if now.Sub(e.loaded) > time.Minute {
 			s.entries.Delete(k)
 			return true
 		}

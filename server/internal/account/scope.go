@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/money"
 )
 
 // Scope is METHOD:domain/segment, the right to call a method on all paths
@@ -25,7 +26,7 @@ func ParseScope(s string) (Scope, error) {
 	domain, segment, found := strings.Cut(rest, "/")
 	sc := Scope{strings.ToUpper(method), strings.ToLower(domain), segment}
 	if !ok || !found || len(s) > 300 || !slices.Contains(methods, sc.Method) || !isDomain(sc.Domain) || !isSegment(segment) {
-		return Scope{}, fault.New(fault.BadScopes, "scope %q is not METHOD:domain/segment", shorten(s))
+		return Scope{}, fault.New(fault.BadScopes, "scope %q is not METHOD:domain/segment", Shorten(s))
 	}
 	return sc, nil
 }
@@ -74,7 +75,7 @@ func isSegment(s string) bool {
 	})
 }
 
-func shorten(s string) string {
+func Shorten(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "…"
 	}
@@ -146,8 +147,32 @@ func (s *Service) domainOf(host string) string {
 	}
 	for _, d := range s.domains {
 		if d == host {
-			return hostOnly(d)
+			return HostOnly(d)
 		}
 	}
-	return hostOnly(s.domains[len(s.domains)-1])
+	return HostOnly(s.domains[len(s.domains)-1])
+}
+
+// RateLimit is the rate of a token in words; "" for none.
+func (s *Service) RateLimit() string {
+	if s.cfg.Rate <= 0 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimRight(money.Micro(s.cfg.Rate*1e6).String(), "0"), ".") + "/s"
+}
+
+// scopes are all that can be asked for: every call of every domain.
+func (s *Service) Scopes() (list []Scope) {
+	endpoints := s.endpoints.Load()
+	if endpoints == nil {
+		return nil
+	}
+	domains := slices.Clone(s.domains)
+	slices.Sort(domains)
+	for _, domain := range slices.Compact(domains) {
+		for _, e := range *endpoints {
+			list = append(list, Scope{e.Method, domain, e.Segment})
+		}
+	}
+	return list
 }

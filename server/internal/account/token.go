@@ -9,6 +9,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/intent"
+	"rogito.dev/rogito/server/internal/money"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -20,14 +21,14 @@ type Limits struct {
 	TotalRequests        *int64
 	WalletRequests       *int64
 	SubscriptionRequests *int64
-	WalletAmount         *Micro
+	WalletAmount         *money.Micro
 	Addresses            []string // addresses or networks it may be used from; none: any
 }
 
 // Stats is what a token has done.
 type Stats struct {
 	TotalRequests, WalletRequests, SubscriptionRequests, ErrorRequests int64
-	WalletAmount                                                       Micro
+	WalletAmount                                                       money.Micro
 	Addresses                                                          []string
 }
 
@@ -94,7 +95,7 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 		}
 		a, err := netip.ParseAddr(s)
 		if err != nil {
-			return nil, fault.New(fault.BadScopes, "limits.ip: %q is neither an address nor a network", shorten(s))
+			return nil, fault.New(fault.BadScopes, "limits.ip: %q is neither an address nor a network", Shorten(s))
 		}
 		a = a.Unmap()
 		out = append(out, netip.PrefixFrom(a, a.BitLen()))
@@ -170,7 +171,7 @@ func scanToken(row store.Row) (t Token, err error) {
 		&expire, &created, &updated,
 		&t.Stats.TotalRequests, &t.Stats.WalletRequests, &t.Stats.SubscriptionRequests, &t.Stats.ErrorRequests, (*int64)(&t.Stats.WalletAmount))
 	t.Scopes, t.Limits.Addresses = strings.Fields(scopes), strings.Fields(addresses)
-	t.Limits.WalletAmount = (*Micro)(amount)
+	t.Limits.WalletAmount = (*money.Micro)(amount)
 	t.ExpireAt, t.CreatedAt, t.UpdatedAt = store.Time(expire), store.Time(created), store.Time(updated)
 	return t, err
 }
@@ -359,4 +360,20 @@ func (s *Service) DeleteToken(ctx context.Context, c *Caller, name string) error
 		return err
 	}
 	return intent.Wait(ctx, s.db, intent.Account, c.AccountID)
+}
+
+func (s *Service) tokenAddresses(ctx context.Context, accountID, tokenID string) ([]string, error) {
+	rows, err := s.db.Read().Query(ctx, `select distinct address from usage_days
+		where account_id = $1 and token_id = $2 and address <> '' order by address limit 100`, accountID, tokenID)
+	return store.All("read addresses", rows, err, store.Column[string])
+}
+
+// forgetTokens deletes tokens long after their end: work that they asked for in
+// time may still be done.
+func (s *Service) ForgetTokens(ctx context.Context, tx *store.Tx, now time.Time) error {
+	if _, err := tx.Exec(ctx, `delete from spent_tokens where spent_at < $1`, now.Add(-maxLife).UnixMilli()); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `delete from tokens where expire_at < $1`, now.Add(-maxLife).UnixMilli())
+	return err
 }

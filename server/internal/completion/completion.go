@@ -27,6 +27,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -72,7 +73,7 @@ const (
 // Certificate is what is known of a record, at a moment.
 type Certificate struct {
 	of      *Certificates
-	record  *signing.Record
+	record  *ledger.Record
 	entries []*audit.Entry
 	signer  *enroll.Certificate // nil: it is not known any more
 	proof   *enroll.Kept        // how they were identified; nil: nothing is kept
@@ -93,7 +94,7 @@ const (
 )
 
 // Of gathers what a certificate says of a record, whose audit the caller has.
-func (c *Certificates) Of(ctx context.Context, r *signing.Record, entries []*audit.Entry) (*Certificate, error) {
+func (c *Certificates) Of(ctx context.Context, r *ledger.Record, entries []*audit.Entry) (*Certificate, error) {
 	out := &Certificate{of: c, record: r, entries: entries, made: c.Now()}
 	var err error
 	if out.signer, err = c.Enroll.Find(ctx, r.AccountID, r.CertificateID); err != nil {
@@ -115,7 +116,7 @@ func (c *Certificates) Of(ctx context.Context, r *signing.Record, entries []*aud
 func (c *Certificate) verify(ctx context.Context) error {
 	r := c.record
 	switch {
-	case r.State != signing.Done:
+	case r.State != ledger.Done:
 		c.why = notSigned
 		return nil
 	case r.Type == "pkcs1":
@@ -124,7 +125,7 @@ func (c *Certificate) verify(ctx context.Context) error {
 	}
 	spool := upload.New(c.of.Spool, upload.Limits{})
 	defer spool.Close()
-	read := func(f *signing.File) (ades.Source, error) {
+	read := func(f *ledger.File) (ades.Source, error) {
 		w := spool.Write()
 		there, err := c.of.Signing.Copy(ctx, r, f, w)
 		if err != nil || !there {
@@ -142,7 +143,7 @@ func (c *Certificate) verify(ctx context.Context) error {
 	}
 	o := rogito.VerifyOptions{Recursive: r.Options.Batch}
 	if r.Options.Detached && !r.Options.Batch {
-		for _, f := range append([]*signing.File{r.Validated}, r.Inputs...) {
+		for _, f := range append([]*ledger.File{r.Validated}, r.Inputs...) {
 			src, err := read(f)
 			if err != nil {
 				return err

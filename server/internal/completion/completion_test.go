@@ -13,20 +13,20 @@ import (
 
 	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/audit"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // kinds are those of all events that a record can have.
-var kinds = append([]string{"callback", audit.KindLost}, signing.Kinds...)
+var kinds = append([]string{"callback", audit.KindLost}, ledger.Kinds...)
 
 // certificate is one of a record that had every event, named in letters that the
 // fonts lack and in markup.
-func certificate(t *testing.T, state signing.State, why unchecked) *Certificate {
+func certificate(t *testing.T, state ledger.State, why unchecked) *Certificate {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	c := &Certificate{
 		of:     &Certificates{Producer: "Rogito", Check: func(id string) string { return "https://example.org/check?" + id }},
-		record: &signing.Record{ID: "0123456789abcdef01234567", State: state, Title: "林明 <script>alert(1)</script>", CertificateType: "EU-QES_automatic", Inputs: []*signing.File{{Name: "a.pdf", Label: "contratto <b>.pdf", Size: 1000, SHA256: strings.Repeat("ab", 32)}}},
+		record: &ledger.Record{ID: "0123456789abcdef01234567", State: state, Title: "林明 <script>alert(1)</script>", CertificateType: "EU-QES_automatic", Inputs: []*ledger.File{{Name: "a.pdf", Label: "contratto <b>.pdf", Size: 1000, SHA256: strings.Repeat("ab", 32)}}},
 		why:    why, made: at,
 	}
 	for i, kind := range kinds {
@@ -41,7 +41,7 @@ func certificate(t *testing.T, state signing.State, why unchecked) *Certificate 
 
 // Every kind of event is told in the words of people, in both languages.
 func TestEveryEventHasWords(t *testing.T) {
-	c := certificate(t, signing.Done, gone)
+	c := certificate(t, ledger.Done, gone)
 	for _, e := range c.entries {
 		log, _ := e.Text()
 		what, _ := c.happened(e, paper.Italian)
@@ -60,7 +60,7 @@ func TestWhatWasNotCheckedIsNotValid(t *testing.T) {
 	for _, lang := range []paper.Lang{paper.English, paper.Italian} {
 		seen := map[string]bool{}
 		for _, c := range []*Certificate{
-			certificate(t, signing.Error, isChecked), certificate(t, signing.WaitSign, notSigned), certificate(t, signing.Done, gone), certificate(t, signing.Done, protected), certificate(t, signing.Done, bare),
+			certificate(t, ledger.Error, isChecked), certificate(t, ledger.WaitSign, notSigned), certificate(t, ledger.Done, gone), certificate(t, ledger.Done, protected), certificate(t, ledger.Done, bare),
 		} {
 			class, word, text, _ := c.verdict(lang)
 			if class == "valid" || word == "" || text == "" || seen[text] {
@@ -73,7 +73,7 @@ func TestWhatWasNotCheckedIsNotValid(t *testing.T) {
 
 // More than a few events of a kind in a row are one step, with their number.
 func TestManyStepsAreOne(t *testing.T) {
-	c := certificate(t, signing.Done, gone)
+	c := certificate(t, ledger.Done, gone)
 	one := c.entries[0]
 	c.entries = nil
 	for range fewSteps + 3 {
@@ -91,7 +91,7 @@ func TestManyStepsAreOne(t *testing.T) {
 
 // What strangers wrote is text in the page, and legible and copied in the PDF.
 func TestNamesOfStrangers(t *testing.T) {
-	v := certificate(t, signing.Done, gone).view(paper.Italian)
+	v := certificate(t, ledger.Done, gone).view(paper.Italian)
 	var page bytes.Buffer
 	if err := pageTemplate().ExecuteTemplate(&page, "completion", v); err != nil {
 		t.Fatal(err)

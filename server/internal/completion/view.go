@@ -15,7 +15,7 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/pages/look"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // view is a certificate in one language, ready to be set: the page and the PDF
@@ -66,7 +66,7 @@ type section struct {
 // entry of the audit log.
 type entry struct{ ID, At, Log, Sequence, Digest string }
 
-func nameOf(f *signing.File) string {
+func nameOf(f *ledger.File) string {
 	if f.Label != "" {
 		return f.Label
 	}
@@ -217,7 +217,7 @@ func (c *Certificate) annex(v *view, in func(look.Text) string) {
 		}
 	}
 	v.Annex = append(v.Annex, general, options, section{in(look.T("Document", "Documento")), []Pair{{"title", r.Title}, {"description", r.Description}}})
-	files := func(title string, all ...*signing.File) {
+	files := func(title string, all ...*ledger.File) {
 		for _, f := range all {
 			if f != nil {
 				v.Annex = append(v.Annex, section{title, []Pair{

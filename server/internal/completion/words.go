@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/pages/look"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // detail of an event, as far as people ask for it. The members are those of the
@@ -86,7 +86,7 @@ func (c *Certificate) happened(e *audit.Entry, lang paper.Lang) (what look.Text,
 	case "error":
 		return look.T("The signature ended in an error", "La firma è terminata con un errore"), c.record.ErrorMessage
 	case "download":
-		if strings.HasPrefix(log, signing.ValidatedDocument) {
+		if strings.HasPrefix(log, ledger.ValidatedDocument) {
 			return look.T("The document before signing was downloaded from %s", "Il documento prima della firma è stato scaricato da %s").With(d.Address), ""
 		}
 		return look.T("The signed document was downloaded from %s", "Il documento firmato è stato scaricato da %s").With(d.Address), ""
@@ -169,7 +169,7 @@ func (c *Certificate) verdict(lang paper.Lang) (class, word, text, term string) 
 	case c.report != nil:
 		a := paper.AnswersTo(c.report, lang)
 		return a.Class, a.Word, a.Rely, string(a.Indication)
-	case c.record.State == signing.Error:
+	case c.record.State == ledger.Error:
 		return say("invalid", look.T("Not signed", "Non firmato"), look.T("The request ended in error %d: %s", "La richiesta è terminata con l'errore %d: %s").With(c.record.ErrorNumber, c.record.ErrorMessage))
 	case c.why == notSigned:
 		return say("undetermined", look.T("Not signed yet", "Non ancora firmato"), look.T("The request waits: %s.", "La richiesta è in attesa: %s.").With(c.record.State))

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/billing"
 	cscserver "rogito.dev/rogito/server/internal/csc/server"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/money"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -19,6 +21,7 @@ import (
 type Commands struct {
 	db        *store.DB
 	accounts  *account.Service
+	billing   *billing.Service
 	keys      *keys.Store
 	enroll    *enroll.Service
 	csc       *cscserver.Service
@@ -26,8 +29,8 @@ type Commands struct {
 }
 
 // New returns the commands of an installation.
-func New(db *store.DB, accounts *account.Service, keys *keys.Store, enroll *enroll.Service, csc *cscserver.Service, sandboxed bool) Commands {
-	return Commands{db, accounts, keys, enroll, csc, sandboxed}
+func New(db *store.DB, accounts *account.Service, billing *billing.Service, keys *keys.Store, enroll *enroll.Service, csc *cscserver.Service, sandboxed bool) Commands {
+	return Commands{db, accounts, billing, keys, enroll, csc, sandboxed}
 }
 
 // NewAccount is what was made for a new account: secrets that are shown once.
@@ -55,7 +58,7 @@ func (s *Commands) Init(ctx context.Context, email string) (*NewAccount, error) 
 
 // CreateAccount makes an account; its secrets are shown once.
 func (s *Commands) CreateAccount(ctx context.Context, email string, admin bool) (*NewAccount, error) {
-	c, err := s.accounts.Create(ctx, account.NewAccount{Email: email, Admin: admin})
+	c, err := s.billing.CreateAccount(ctx, account.NewAccount{Email: email, Admin: admin}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +83,7 @@ func (s *Commands) Accounts(ctx context.Context) ([]AccountInfo, error) {
 	}
 	lines := []AccountInfo{}
 	for _, a := range list {
-		w, err := s.accounts.Wallet(ctx, a.ID)
+		w, err := s.billing.Wallet(ctx, a.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -195,14 +198,14 @@ func (s *Commands) CreditWallet(ctx context.Context, email, eur string) (string,
 	if err != nil {
 		return "", err
 	}
-	amount, err := account.ParseEuro(eur)
+	amount, err := money.ParseEuro(eur)
 	if err != nil {
 		return "", err
 	}
-	if err := s.accounts.Credit(ctx, a.ID, amount, "credit"); err != nil {
+	if err := s.billing.Credit(ctx, a.ID, amount, "credit"); err != nil {
 		return "", err
 	}
-	w, err := s.accounts.Wallet(ctx, a.ID)
+	w, err := s.billing.Wallet(ctx, a.ID)
 	return w.Credit.String(), err
 }
 
@@ -213,11 +216,11 @@ func (s *Commands) Subscribe(ctx context.Context, email, scope string, requests 
 	if err != nil {
 		return "", err
 	}
-	price, err := account.ParseEuro(eur)
+	price, err := money.ParseEuro(eur)
 	if err != nil {
 		return "", err
 	}
-	u, err := s.accounts.Subscribe(ctx, a.ID, scope, requests, price)
+	u, err := s.billing.Subscribe(ctx, a.ID, scope, requests, price)
 	return u.ID, err
 }
 

@@ -11,6 +11,9 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing/documents"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -18,21 +21,21 @@ import (
 // Submit takes a request in. The record that comes back is DONE or ERROR
 // after a synchronous call, and waits after an asynchronous one. Faults (101,
 // 111, 129, 402, 105) leave no record behind.
-func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Record, error) {
+func (s *Service) Submit(ctx context.Context, req *request.Request, from request.Caller) (*ledger.Record, error) {
 	cred, cert, err := s.authorize(ctx, req, from)
 	return s.submit(ctx, req, from, cred, cert, err)
 }
 
 // submit takes in a request whose caller was judged.
-func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *keys.Credential, cert *enroll.Certificate, err error) (*Record, error) {
+func (s *Service) submit(ctx context.Context, req *request.Request, from request.Caller, cred *keys.Credential, cert *enroll.Certificate, err error) (*ledger.Record, error) {
 	r := s.newRecord(req, from)
 	span.SetRecord(ctx, r.ID)
-	x := &run{Service: s, record: r, secrets: req.secrets()}
+	x := s.newRun(r, secretsOf(req))
 	defer x.close()
-	var no *refusal
+	var no *ledger.Refusal
 	switch {
 	case errors.As(err, &no): // nothing is charged, fetched or kept: anybody can be refused
-		if err := x.nameInputs(ctx, req); err != nil {
+		if err := x.docs.NameInputs(ctx, req); err != nil {
 			return nil, err
 		}
 		return x.refuse(ctx, no)
@@ -40,11 +43,11 @@ func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *k
 		return nil, err
 	}
 	x.cred, x.cert, r.CertificateID = cred, cert, cert.ID
-	r.Options.chooseLanguage(from, cert)
+	r.Options.ChooseLanguage(from.Language, cert.SubjectDN)
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedApproval) {
-		r.Approval, r.ApprovalUntil = approvalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
+		r.Approval, r.ApprovalUntil = ledger.ApprovalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
 	}
-	if err := x.takeInputs(ctx, req); err != nil {
+	if err := x.docs.TakeInputs(ctx, req); err != nil {
 		return nil, err
 	}
 	x.secrets.Level, x.secrets.Credential = cert.Level, cred.Version()
@@ -56,20 +59,20 @@ func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *k
 	}
 	if !req.Options.AsyncValidation {
 		// Who waits for another host has its key known to all servers meanwhile.
-		if slices.ContainsFunc(req.Inputs, func(in Input) bool { return in.From == fromRemote }) {
+		if slices.ContainsFunc(req.Inputs, func(in request.Input) bool { return in.From == request.FromRemote }) {
 			if err := idempotency.ClaimFrom(ctx).Hold(ctx); err != nil {
 				return nil, err
 			}
 		}
-		if err := x.validate(ctx); err != nil {
+		if err := x.docs.Validate(ctx); err != nil {
 			if errors.As(err, &no) {
 				return x.refuse(ctx, no)
 			}
 			return nil, err
 		}
-		r.State = WaitSign
+		r.State = ledger.WaitSign
 	}
-	if err := x.bind(); err != nil {
+	if err := x.Bind(r, x.secrets); err != nil {
 		return nil, err
 	}
 	if req.Options.AsyncValidation || req.Options.AsyncSignature || r.Approval != "" {
@@ -80,7 +83,7 @@ func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *k
 
 // Again returns the record of an earlier request to a caller who repeats it, and
 // who must present what the first call had to.
-func (s *Service) Again(ctx context.Context, from Caller, id string) (*Record, error) {
+func (s *Service) Again(ctx context.Context, from request.Caller, id string) (*ledger.Record, error) {
 	r, err := s.Find(ctx, from.AccountID, id)
 	if err != nil || r.CertificateID == "" {
 		return r, err
@@ -92,29 +95,29 @@ func (s *Service) Again(ctx context.Context, from Caller, id string) (*Record, e
 	return r, s.checkSecurityLevel(ctx, cert, from)
 }
 
-func (s *Service) newRecord(req *Request, from Caller) *Record {
+func (s *Service) newRecord(req *request.Request, from request.Caller) *ledger.Record {
 	now := s.config.Now()
-	return &Record{
+	return &ledger.Record{
 		ID: store.NewID(), AccountID: from.AccountID, TokenID: from.TokenID, RequestID: from.RequestID, Address: from.Address,
-		CertificateType: req.Kind.CertificateType(), State: WaitValidation, Options: req.Options, Title: req.Title, Description: req.Description,
-		callback: req.Callback, CreatedAt: now, UpdatedAt: now, filesUntil: now.Add(s.config.KeepFiles),
+		CertificateType: req.Kind.CertificateType(), State: ledger.WaitValidation, Options: req.Options, Title: req.Title, Description: req.Description,
+		Callback: req.Callback, CreatedAt: now, UpdatedAt: now, FilesUntil: now.Add(s.config.KeepFiles),
 	}
 }
 
-func (r *Request) secrets() *Secrets {
-	return &Secrets{Password: r.Password, EncryptionPassword: r.Options.DocPassword, TimestampPassword: r.Options.TSAPassword}
+func secretsOf(r *request.Request) *ledger.Secrets {
+	return &ledger.Secrets{Password: r.Password, EncryptionPassword: r.Options.DocPassword, TimestampPassword: r.Options.TSAPassword}
 }
 
 // authorize decides whether the caller may have this key used: the credentials
 // first, then kind, state, and what the security level asks for. What of it may
 // change until the key is used is judged again in begin.
-func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
+func (s *Service) authorize(ctx context.Context, req *request.Request, from request.Caller) (*keys.Credential, *enroll.Certificate, error) {
 	return s.judge(ctx, s.keys, req, from.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
 }
 
 // judge is authorize with another look at the security level, and where failures
 // are counted.
-func (s *Service) judge(ctx context.Context, at *keys.Store, req *Request, account string, level func(*enroll.Certificate) error) (*keys.Credential, *enroll.Certificate, error) {
+func (s *Service) judge(ctx context.Context, at *keys.Store, req *request.Request, account string, level func(*enroll.Certificate) error) (*keys.Credential, *enroll.Certificate, error) {
 	cred, err := at.Authenticate(ctx, account, req.Username, req.Password)
 	if errors.Is(err, keys.ErrPassword) {
 		return nil, nil, errCredentials
@@ -123,7 +126,7 @@ func (s *Service) judge(ctx context.Context, at *keys.Store, req *Request, accou
 		return nil, nil, err
 	}
 	if cred.Kind != req.Kind {
-		return nil, nil, &refusal{number: fault.WrongCertificateKind, text: fmt.Sprintf("the certificate is of the kind %s and cannot be used for %s", cred.Kind, req.Kind.CertificateType())}
+		return nil, nil, &ledger.Refusal{Number: fault.WrongCertificateKind, Text: fmt.Sprintf("the certificate is of the kind %s and cannot be used for %s", cred.Kind, req.Kind.CertificateType())}
 	}
 	cert, err := s.certificateOf(ctx, cred)
 	if err != nil {
@@ -138,7 +141,7 @@ func (s *Service) judge(ctx context.Context, at *keys.Store, req *Request, accou
 		}
 		err := at.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
-			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
+			return nil, nil, &ledger.Refusal{Number: fault.WrongOTP, Text: "wrong or used one-time password"}
 		}
 		if errors.Is(err, keys.ErrStanding) {
 			return nil, nil, otherStanding(err)
@@ -157,7 +160,7 @@ func (s *Service) certificateOf(ctx context.Context, cred *keys.Credential) (*en
 		return nil, err
 	}
 	if cert.Kind != cred.Kind || cert.Level != cred.Level {
-		return nil, &refusal{number: fault.CertificateNotUsable, text: "the certificate's kind or security level is not the one that its key was made for"}
+		return nil, &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate's kind or security level is not the one that its key was made for"}
 	}
 	return cert, s.usable(cert.Standing())
 }
@@ -166,17 +169,17 @@ func (s *Service) usable(c enroll.Standing) error {
 	now := s.config.Now()
 	switch {
 	case c.State != enroll.Done:
-		return &refusal{number: fault.CertificateNotUsable, text: fmt.Sprintf("the certificate is %s", c.State)}
+		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: fmt.Sprintf("the certificate is %s", c.State)}
 	case now.After(c.NotAfter):
-		return &refusal{number: fault.CertificateNotUsable, text: "the certificate is EXPIRED"}
+		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate is EXPIRED"}
 	case now.Before(c.NotBefore):
-		return &refusal{number: fault.CertificateNotUsable, text: "the certificate is not valid yet"}
+		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate is not valid yet"}
 	}
 	return nil
 }
 
 // checkSecurityLevel refuses with 129 what a level asks for and the call does not have.
-func (s *Service) checkSecurityLevel(ctx context.Context, c *enroll.Certificate, from Caller) error {
+func (s *Service) checkSecurityLevel(ctx context.Context, c *enroll.Certificate, from request.Caller) error {
 	levels := s.enroll.Levels()
 	if levels.Needs(c.Level, enroll.NeedAddress) && !from.Bound {
 		return fault.New(fault.SecurityLevel, "security level %d asks for a token that is bound to addresses", c.Level)
@@ -199,12 +202,12 @@ func (s *Service) checkSecurityLevel(ctx context.Context, c *enroll.Certificate,
 // queue stores a record that waits: it is its own place in the queue.
 func (x *run) queue(ctx context.Context) error {
 	r := x.record
-	unapproved := r.State == WaitSign && r.Approval == approvalWaiting
+	unapproved := r.State == ledger.WaitSign && r.Approval == ledger.ApprovalWaiting
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		x.jobs.Wake(tx, table)
+		x.jobs.Wake(tx, ledger.Table)
 		var more []audit.Event
-		if r.State == WaitSign {
-			more = x.validationEvents()
+		if r.State == ledger.WaitSign {
+			more = x.events().Validated(x.docs.Fetched)
 		}
 		if err := x.insert(ctx, tx, more...); err != nil {
 			return err
@@ -223,15 +226,15 @@ func (x *run) queue(ctx context.Context) error {
 // what.
 func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (err error) {
 	r := x.record
-	if r.State != Error {
-		if r.chargeID, err = x.biller.ChargeMany(ctx, tx, "POST/"+r.CertificateType, r.ID, max(1, x.count())); err != nil {
+	if r.State != ledger.Error {
+		if r.ChargeID, err = x.biller.ChargeMany(ctx, tx, "POST/"+r.CertificateType, r.ID, max(1, x.count())); err != nil {
 			return err
 		}
 	}
-	if err := x.insertRecord(ctx, tx, r); err != nil {
+	if err := x.Insert(ctx, tx, r); err != nil {
 		return err
 	}
-	return x.audit.Append(ctx, tx, append(x.requestEvents(), more...)...)
+	return x.audit.Append(ctx, tx, append(x.events().Requested(x.docs.Place), more...)...)
 }
 
 // cover has the record pay for one more signature before it is made, where the
@@ -241,14 +244,14 @@ func (x *run) cover(ctx context.Context, tx *store.Tx, n int) (paid int, err err
 	if x.intents+n <= max(x.paid, 1) { // a record that is stored has paid for one
 		return x.paid, nil
 	}
-	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+n)
+	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.ChargeID, x.intents+n)
 }
 
 // unpaid is the end of a stored record for which there is no more money.
 func unpaid(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && (f.Code == fault.NoCredit || f.Code == fault.LimitReached) {
-		return &refusal{number: f.Code, text: f.Text}
+		return &ledger.Refusal{Number: f.Code, Text: f.Text}
 	}
 	return err
 }
@@ -256,18 +259,25 @@ func unpaid(err error) error {
 // count is the number of signatures that are paid for when the record is stored:
 // those of a batch that cannot be made are not.
 func (x *run) count() int {
-	if !x.record.Options.Batch && x.record.asked() != "pkcs1" {
+	if !x.record.Options.Batch && x.record.Asked() != "pkcs1" {
 		return 1
 	}
 	n := len(x.record.Inputs)
-	for _, it := range x.items {
-		if it.no != nil {
+	for _, it := range x.docs.Items {
+		if it.Refused != nil {
 			n--
 		}
 	}
 	return n
 }
 
-func (x *run) event(kind, text string, detail any) audit.Event {
-	return audit.Event{Account: x.record.AccountID, Record: x.record.ID, Kind: kind, Log: text, Detail: detail, Recurring: x.recurring()}
+// newRun is the work on a record. Without secrets only its end can follow.
+func (s *Service) newRun(r *ledger.Record, secrets *ledger.Secrets) *run {
+	return &run{Service: s, record: r, secrets: secrets, docs: documents.New(s.documents, r, secrets)}
+}
+
+// events are what the log tells of the record.
+func (x *run) events() *ledger.Events {
+	x.told.Record, x.told.Certificate = x.record, x.cert
+	return &x.told
 }

@@ -14,17 +14,19 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/signing/documents"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // reportEntry is one line of report.json in the zip of a batch.
 type reportEntry struct {
-	Index        int         `json:"index"`
-	Name         string      `json:"name"`
-	File         *string     `json:"file"`
-	State        State       `json:"state"`
-	ErrorNumber  *fault.Code `json:"errorNumber"`
-	ErrorMessage *string     `json:"errorMessage"`
-	SHA256       *string     `json:"sha256"`
+	Index        int          `json:"index"`
+	Name         string       `json:"name"`
+	File         *string      `json:"file"`
+	State        ledger.State `json:"state"`
+	ErrorNumber  *fault.Code  `json:"errorNumber"`
+	ErrorMessage *string      `json:"errorMessage"`
+	SHA256       *string      `json:"sha256"`
 }
 
 // signAll signs items into a zip, in their order. In a batch a failure does not
@@ -32,16 +34,16 @@ type reportEntry struct {
 // nothing.
 func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocument, error) {
 	batch := x.record.Options.Batch
-	w := x.spool().Write()
+	w := x.docs.Spool().Write()
 	z := zip.NewWriter(w)
 	var report []reportEntry
-	out := &signedDocument{media: mediaZip}
-	err := x.signEach(ctx, params, func(it *item, signed *signedDocument, uses int, err error) error {
-		e := reportEntry{Index: it.index, Name: it.label, State: Error}
-		var no *refusal
+	out := &signedDocument{media: documents.Zip}
+	err := x.signEach(ctx, params, func(it *documents.Item, signed *signedDocument, uses int, err error) error {
+		e := reportEntry{Index: it.Index, Name: it.Label, State: ledger.Error}
+		var no *ledger.Refusal
 		switch {
 		case errors.As(err, &no) && batch && !ends(no):
-			e.ErrorNumber, e.ErrorMessage = &no.number, &no.text
+			e.ErrorNumber, e.ErrorMessage = &no.Number, &no.Text
 		case err != nil:
 			return err
 		default:
@@ -49,7 +51,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 				return err
 			}
 			out.count += uses
-			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, x.signatureEvents(signed, it.index)...)
+			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, x.signatureEvents(signed, it.Index)...)
 		}
 		report = append(report, e)
 		return nil
@@ -73,28 +75,28 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 }
 
 // ends says that a refusal is about the whole request, not one document.
-func ends(no *refusal) bool {
-	return no.number == fault.WrongCredentials || no.number == fault.CertificateLocked || no.number == fault.CertificateNotUsable || no.number == fault.SigningFailed || no.number == fault.NotApproved
+func ends(no *ledger.Refusal) bool {
+	return no.Number == fault.WrongCredentials || no.Number == fault.CertificateLocked || no.Number == fault.CertificateNotUsable || no.Number == fault.SigningFailed || no.Number == fault.NotApproved
 }
 
 // signOne signs an item of several. What goes wrong with one document of a
 // batch, and is not ours, is that document's error.
-func (x *run) signOne(ctx context.Context, it *item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
-	if it.no != nil {
-		return nil, it.no
+func (x *run) signOne(ctx context.Context, it *documents.Item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
+	if it.Refused != nil {
+		return nil, it.Refused
 	}
 	out, err := x.signItem(ctx, it, params, value)
-	var no *refusal
+	var no *ledger.Refusal
 	var f *fault.Error
-	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || errors.Is(err, limits.ErrCrowded) || ctx.Err() != nil || x.intents == 0 || !x.record.Options.Batch {
+	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, ledger.ErrLost) || errors.Is(err, limits.ErrCrowded) || ctx.Err() != nil || x.intents == 0 || !x.record.Options.Batch {
 		return out, err
 	}
-	x.config.Log.WarnContext(ctx, "a document of a batch", "record", x.record.ID, "index", it.index, "error", err)
-	return nil, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.index), err: err}
+	x.config.Log.WarnContext(ctx, "a document of a batch", "record", x.record.ID, "index", it.Index, "error", err)
+	return nil, &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.Index), Err: err}
 }
 
-func addSigned(z *zip.Writer, it *item, signed *signedDocument, e *reportEntry, at time.Time) error {
-	name := entryName(it.index, it.label, signed.media.ext)
+func addSigned(z *zip.Writer, it *documents.Item, signed *signedDocument, e *reportEntry, at time.Time) error {
+	name := documents.EntryName(it.Index, it.Label, signed.media.Ext)
 	h := sha256.New()
 	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: at})
 	if err != nil {
@@ -104,7 +106,7 @@ func addSigned(z *zip.Writer, it *item, signed *signedDocument, e *reportEntry, 
 		return err
 	}
 	sum := hex.EncodeToString(h.Sum(nil))
-	e.File, e.State, e.SHA256 = &name, Done, &sum
+	e.File, e.State, e.SHA256 = &name, ledger.Done, &sum
 	return nil
 }
 
@@ -124,7 +126,7 @@ func allFailed(report []reportEntry) error {
 	if len(report) == 0 || report[0].ErrorNumber == nil {
 		return errors.New("signing: nothing to sign")
 	}
-	return &refusal{number: *report[0].ErrorNumber, text: "no document could be signed; the first: " + *report[0].ErrorMessage}
+	return &ledger.Refusal{Number: *report[0].ErrorNumber, Text: "no document could be signed; the first: " + *report[0].ErrorMessage}
 }
 
 // lowest of two levels, so that a record claims no more than all have.

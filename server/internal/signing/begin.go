@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -42,7 +43,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 			ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: x.cert.ID,
 			Position: x.position + i, Digest: digest, At: now,
 		}
-		all[i], ids[i], uses[i] = to, to.ID, x.keyUsed(to)
+		all[i], ids[i], uses[i] = to, to.ID, x.events().KeyUsed(to, x.secrets.Credential, x.cred.Remote)
 	}
 	paid := x.paid
 	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
@@ -54,19 +55,19 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 		if err := x.authorizeAgain(ctx, tx); err != nil {
 			return err
 		}
-		if r.stored {
+		if r.Stored {
 			if paid, err = x.cover(ctx, tx, len(digests)); err != nil {
 				return err
 			}
-			if err := x.keepLease(ctx, tx); err != nil {
+			if err := ledger.KeepLease(ctx, tx, r, x.lease, now.Add(x.config.Lease)); err != nil {
 				return err
 			}
 			if err := x.audit.Append(ctx, tx, uses...); err != nil {
 				return err
 			}
 		} else {
-			r.leaseBy, r.leaseUntil = x.lease, now.Add(x.config.Lease)
-			if err := x.insert(ctx, tx, append(x.validationEvents(), uses...)...); err != nil {
+			r.LeaseBy, r.LeaseUntil = x.lease, now.Add(x.config.Lease)
+			if err := x.insert(ctx, tx, append(x.events().Validated(x.docs.Fetched), uses...)...); err != nil {
 				return err
 			}
 			if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease); err != nil {
@@ -87,7 +88,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 		return nil
 	})
 	if err != nil {
-		if r.stored {
+		if r.Stored {
 			err = unpaid(err)
 		}
 		return nil, err
@@ -95,7 +96,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	x.intents, x.position = x.intents+len(digests), x.position+len(digests)
 	x.uses, x.closing, x.paid = ids, nil, paid
 	x.made = append(x.made, ids...)
-	r.stored = true
+	r.Stored = true
 	x.config.Hook("intended", r.ID)
 	if x.key == nil {
 		x.key, err = x.keys.Open(ctx, x.cred, x.secrets.Password)
@@ -112,18 +113,6 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	return x.key, nil
 }
 
-// keyUsed is the event of one use of a key.
-func (x *run) keyUsed(to intent.Intent) audit.Event {
-	text := "private key used"
-	if x.cred.Remote != "" {
-		text = "digest sent to the provider " + x.cred.Remote + " to be signed"
-	}
-	return x.event("key-use", text, keyUse{
-		Intent: to.ID, Digest: hexOf(to.Digest), Serial: x.cert.Serial, Number: to.Position, Certificate: to.Certificate,
-		Credential: x.secrets.Credential, Provider: x.cred.Remote,
-	})
-}
-
 // leastPermit leaves a slow machine the time to open a key.
 const leastPermit = 5 * time.Second
 
@@ -133,22 +122,14 @@ func (x *run) permitted() time.Duration {
 	return min(intent.Within, max(x.config.Lease*2/3, leastPermit))
 }
 
-var leaseOn = `update signatures set lease_until = $1 where id = $2 and ` + only(`lease_by = $3 and state = $4 and approval in ('', 'APPROVED') and deleted_at = 0`)
-
-// keepLease makes sure that the record is ours and may be signed.
-func (x *run) keepLease(ctx context.Context, tx *store.Tx) error {
-	return tx.Expect(ctx, 1, errLost, leaseOn,
-		store.Millis(x.config.Now().Add(x.config.Lease)), x.record.ID, x.lease, string(WaitSign))
-}
-
-var errCredentials = &refusal{number: fault.WrongCredentials, text: "wrong certificate credentials"}
+var errCredentials = &ledger.Refusal{Number: fault.WrongCredentials, Text: "wrong certificate credentials"}
 
 // authorizeAgain judges, in the transaction that stores an intent, whatever may
 // have changed since authorize: between a request and its signature may lie
 // months, and the documents of a batch are many.
 func (x *run) authorizeAgain(ctx context.Context, tx *store.Tx) error {
 	r := x.record
-	if err := x.checkApproval(); err != nil {
+	if err := x.CheckApproval(r, x.secrets, x.enroll.Levels().Needs(x.secrets.Level, enroll.NeedApproval)); err != nil {
 		return err
 	}
 	err := intent.Permit(ctx, tx, r.AccountID, x.cert.ID)
@@ -171,26 +152,26 @@ func (x *run) authorizeAgain(ctx context.Context, tx *store.Tx) error {
 	}
 	var f *fault.Error
 	switch {
-	case isGone(err):
-		return &refusal{number: fault.CertificateNotUsable, text: "the certificate is gone"}
+	case errors.Is(err, fault.NotFound):
+		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate is gone"}
 	case errors.Is(err, keys.ErrPassword):
 		return errCredentials
 	case errors.Is(err, keys.ErrStanding):
 		return otherStanding(err)
 	case errors.Is(err, fault.CertificateLocked) && errors.As(err, &f):
-		return &refusal{number: f.Code, text: f.Text}
+		return &ledger.Refusal{Number: f.Code, Text: f.Text}
 	}
 	return err
 }
 
 var (
-	errTokenGone  = &refusal{number: fault.CertificateNotUsable, text: "the token that asked for the signature, or that approved it, was deleted"}
-	errClientGone = &refusal{number: fault.CertificateNotUsable, text: "the client certificate that the request came with is not registered any more"}
+	errTokenGone  = &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the token that asked for the signature, or that approved it, was deleted"}
+	errClientGone = &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the client certificate that the request came with is not registered any more"}
 )
 
 // otherStanding is the end of a record whose certificate is not what the log says.
 func otherStanding(err error) error {
-	return &refusal{number: fault.CertificateNotUsable, text: keys.ErrStanding.Text, err: errors.New(err.Error())} // not the fault that other calls answer with
+	return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: keys.ErrStanding.Text, Err: errors.New(err.Error())} // not the fault that other calls answer with
 }
 
 // judgeStanding judges a certificate as it is now.
@@ -201,7 +182,7 @@ func (x *run) judgeStanding(now enroll.Standing) error {
 	levels := x.enroll.Levels()
 	for _, need := range []string{enroll.NeedAddress, enroll.NeedClientCertificate, enroll.NeedOTP, enroll.NeedApproval} {
 		if levels.Needs(now.Level, need) && !levels.Needs(x.secrets.Level, need) {
-			return &refusal{number: fault.CertificateNotUsable, text: fmt.Sprintf("the certificate was raised to security level %d after the request", now.Level)}
+			return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: fmt.Sprintf("the certificate was raised to security level %d after the request", now.Level)}
 		}
 	}
 	return nil

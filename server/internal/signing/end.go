@@ -10,37 +10,38 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/intent"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/store"
 )
 
 // end is the one way in which a record ends: DONE with what was signed, or
 // ERROR with a refusal, told to whoever waits. A record that was never stored
 // is stored in its end. One that another worker has taken over stays as it is:
-// errLost.
-func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
+// ledger.ErrLost.
+func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) error {
 	ctx = context.WithoutCancel(ctx) // a caller that hangs up does not undo a signature
-	r, before, blobs := x.record, *x.record, len(x.contents)
-	r.UpdatedAt, r.secret = x.config.Now(), nil
+	r, before, blobs := x.record, *x.record, x.docs.Stored()
+	r.UpdatedAt, r.Secret = x.config.Now(), nil
 	if no != nil {
-		r.State, r.ErrorNumber, r.ErrorMessage = Error, no.number, no.text
+		r.State, r.ErrorNumber, r.ErrorMessage = ledger.Error, no.Number, no.Text
 		if r.Type == "" {
-			r.Type = x.knownFormat()
+			r.Type = x.docs.KnownFormat()
 		}
-		if no.err != nil {
-			x.config.Log.WarnContext(ctx, "signature ended in error", "record", r.ID, "number", no.number, "error", no.err)
+		if no.Err != nil {
+			x.config.Log.WarnContext(ctx, "signature ended in error", "record", r.ID, "number", no.Number, "error", no.Err)
 		}
 	} else {
-		f := &File{ID: store.NewID(), Role: roleSigned, Name: r.ID + "." + out.media.ext, CreatedAt: r.UpdatedAt}
-		if _, err := x.store(ctx, f, out.src, out.media); err != nil {
+		f := &ledger.File{ID: store.NewID(), Role: ledger.RoleSigned, Name: r.ID + "." + out.media.Ext, CreatedAt: r.UpdatedAt}
+		if _, err := x.docs.Store(ctx, f, out.src, out.media); err != nil {
 			*r = before
 			return err
 		}
 		x.config.Hook("stored", r.ID)
-		r.State, r.Achieved, r.Signed, r.Signer = Done, x.achieved(out), f, x.config.Signer(ctx, x.cert)
+		r.State, r.Achieved, r.Signed, r.Signer = ledger.Done, x.achieved(out), f, x.config.Signer(ctx, x.cert)
 	}
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		switch {
-		case !r.stored:
+		case !r.Stored:
 			return x.insertEnded(ctx, tx, no)
 		case no != nil:
 			return x.storeError(ctx, tx, no)
@@ -49,26 +50,24 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 	})
 	if err != nil {
 		*r = before
-		for _, c := range x.contents[blobs:] {
-			_ = x.blobs.Delete(ctx, c.stored.ID) // the sweep of blobs would find it later
-		}
+		x.docs.Discard(ctx, blobs)
 		return err
 	}
-	r.stored, x.uses, x.closing = true, nil, nil
+	r.Stored, x.uses, x.closing = true, nil, nil
 	x.config.Ended(r)
 	return nil
 }
 
 // refuse ends a record for the reason that an error gives. Trouble of our own
 // is told with the request's id and nothing else.
-func (x *run) refuse(ctx context.Context, err error) (*Record, error) {
-	var no *refusal
+func (x *run) refuse(ctx context.Context, err error) (*ledger.Record, error) {
+	var no *ledger.Refusal
 	if !errors.As(err, &no) {
 		no = x.internal(err)
 	}
 	err = x.end(ctx, nil, no)
-	if errors.Is(err, errLost) {
-		return x.byID(ctx, x.record.ID)
+	if errors.Is(err, ledger.ErrLost) {
+		return x.ByID(ctx, x.record.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -78,8 +77,8 @@ func (x *run) refuse(ctx context.Context, err error) (*Record, error) {
 
 // insertEnded stores a record that is in ERROR before it was ever stored: there
 // is no charge to give back and no intent to settle.
-func (x *run) insertEnded(ctx context.Context, tx *store.Tx, no *refusal) error {
-	if err := x.insert(ctx, tx, x.errorEvent(no)); err != nil {
+func (x *run) insertEnded(ctx context.Context, tx *store.Tx, no *ledger.Refusal) error {
+	if err := x.insert(ctx, tx, x.events().Failed()); err != nil {
 		return err
 	}
 	if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, x.record.ID, 0); err != nil {
@@ -89,42 +88,39 @@ func (x *run) insertEnded(ctx context.Context, tx *store.Tx, no *refusal) error 
 }
 
 // storeError ends a stored record; the price comes back.
-func (x *run) storeError(ctx context.Context, tx *store.Tx, no *refusal) error {
+func (x *run) storeError(ctx context.Context, tx *store.Tx, no *ledger.Refusal) error {
 	r := x.record
-	err := x.transition(ctx, tx, Error, `error_number = $5, error_message = $6, signature_type = $7, secret = null, lease_by = '', lease_until = 0`,
-		no.number, no.text, r.Type)
-	if err != nil {
+	if err := ledger.StoreEnd(ctx, tx, r, x.lease); err != nil {
 		return err
 	}
-	if r.chargeID != "" {
-		if err := x.biller.Refund(ctx, tx, r.chargeID); err != nil {
+	if r.ChargeID != "" {
+		if err := x.biller.Refund(ctx, tx, r.ChargeID); err != nil {
 			return err
 		}
 	}
-	for _, f := range x.fetched {
-		if err := x.updateFile(ctx, tx, r.ID, f); err != nil {
+	for _, f := range x.docs.Fetched {
+		if err := x.UpdateFile(ctx, tx, r.ID, f); err != nil {
 			return err
 		}
 	}
 	outcome := intent.Failed
-	if no.number == fault.OutcomeUnknown {
+	if no.Number == fault.OutcomeUnknown {
 		outcome = intent.Unknown
 	}
-	return x.settled(ctx, tx, outcome, x.errorEvent(no))
+	return x.settled(ctx, tx, outcome, x.events().Failed())
 }
 
 // storeDone ends a stored record with its signed document.
 func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) error {
 	r := x.record
-	err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = $6, signer = $7, secret = null, lease_by = '', lease_until = 0`, r.Type, r.Achieved, storedSigner(r.Signer))
-	if err != nil {
+	if err := ledger.StoreEnd(ctx, tx, r, x.lease); err != nil {
 		return err
 	}
-	if err := x.insertFiles(ctx, tx, r.ID, r.Signed); err != nil {
+	if err := x.InsertFiles(ctx, tx, r.ID, r.Signed); err != nil {
 		return err
 	}
 	if r.Options.Batch { // what could not be signed is not paid for
-		if err := x.biller.Keep(ctx, tx, r.chargeID, out.count); err != nil {
+		if err := x.biller.Keep(ctx, tx, r.ChargeID, out.count); err != nil {
 			return err
 		}
 	}
@@ -145,8 +141,24 @@ func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events 
 	return x.tell(ctx, tx, x.record)
 }
 
-func (x *run) errorEvent(no *refusal) audit.Event {
-	return x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), ending{Ended: x.record.ended()})
+// signedEvents tell of each signature and of the signed document.
+func (x *run) signedEvents(out *signedDocument) []audit.Event {
+	all := out.parts
+	if all == nil {
+		all = x.signatureEvents(out, 0)
+	}
+	var others []string
+	if x.tookOver {
+		others = x.made
+	}
+	return append(all, x.events().Signed(x.intents, others))
+}
+
+func (x *run) signatureEvents(out *signedDocument, index int) []audit.Event {
+	if out.Signed == nil {
+		return nil
+	}
+	return x.events().Signature(out.Signed, out.level, x.achieved(out), index)
 }
 
 // achieved is the level that a record shows: LTV is LT with what Acrobat wants
@@ -159,11 +171,25 @@ func (x *run) achieved(out *signedDocument) string {
 }
 
 // tell queues a callback for the state that a record has reached.
-func (x *run) tell(ctx context.Context, tx *store.Tx, r *Record) error {
-	if r.callback == nil {
+func (x *run) tell(ctx context.Context, tx *store.Tx, r *ledger.Record) error {
+	if r.Callback == nil {
 		return nil
 	}
 	return x.callbacks.Queue(ctx, tx, callback.Message{
-		Account: r.AccountID, Scope: r.CertificateType, Record: r.ID, Target: r.callback, Data: x.Render(r),
+		Account: r.AccountID, Scope: r.CertificateType, Record: r.ID, Target: r.Callback, Data: x.Render(r),
 	})
+}
+
+// Delete removes the files, details and personal data of a record. A tombstone
+// stays, and the audit log still verifies. No key is used for the record any
+// more when it returns.
+func (s *Service) Delete(ctx context.Context, account, id string) error {
+	r, err := s.Find(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	if err := s.Erase(ctx, r, "record deleted by its owner", func(tx *store.Tx) error { return s.biller.Refund(ctx, tx, r.ChargeID) }); err != nil {
+		return err
+	}
+	return intent.Wait(ctx, s.db, intent.Record, r.ID)
 }

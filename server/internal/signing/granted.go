@@ -1,16 +1,16 @@
 package signing
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 
-	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 )
 
 // Grant is the holder's word, judged once and used a little later: the password
@@ -24,7 +24,7 @@ type Grant struct {
 
 // Grant judges a holder's word for a caller who will use it, as Submit does.
 // Faults carry the codes of records (110, 112, 116) too.
-func (s *Service) Grant(ctx context.Context, certificate, password, otp string, from Caller) (*Grant, error) {
+func (s *Service) Grant(ctx context.Context, certificate, password, otp string, from request.Caller) (*Grant, error) {
 	cred, err := s.keys.ByID(ctx, certificate)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (s *Service) Grant(ctx context.Context, certificate, password, otp string, 
 	if cred == nil || cred.AccountID != from.AccountID {
 		return nil, fault.New(fault.NotFound, "no such certificate")
 	}
-	req := &Request{Kind: cred.Kind, Username: cred.Username, Password: password, OTP: otp}
+	req := &request.Request{Kind: cred.Kind, Username: cred.Username, Password: password, OTP: otp}
 	return s.grant(ctx, s.keys, req, cred.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
 }
 
@@ -41,21 +41,21 @@ func (s *Service) Grant(ctx context.Context, certificate, password, otp string, 
 // they existed. What the security level asks of a caller is judged in
 // SubmitGranted.
 func (s *Service) GrantUnseen(ctx context.Context, cred *keys.Credential, username, password, otp string) (*Grant, error) {
-	req, account := &Request{Username: username, Password: password, OTP: otp}, ""
+	req, account := &request.Request{Username: username, Password: password, OTP: otp}, ""
 	if cred != nil {
 		req.Kind, account = cred.Kind, cred.AccountID
 	}
 	return s.grant(ctx, s.keys.Public(), req, account, func(*enroll.Certificate) error { return nil })
 }
 
-func (s *Service) grant(ctx context.Context, at *keys.Store, req *Request, account string, level func(*enroll.Certificate) error) (*Grant, error) {
+func (s *Service) grant(ctx context.Context, at *keys.Store, req *request.Request, account string, level func(*enroll.Certificate) error) (*Grant, error) {
 	cred, cert, err := s.judge(ctx, at, req, account, level)
 	if err == nil && cred.Remote != "" && s.NeedsOTP(cert) { // which only its provider can judge, when it signs
-		err = &refusal{number: fault.WrongCertificateKind, text: "the certificate's one-time passwords are those of its provider: it signs by a call that carries one"}
+		err = &ledger.Refusal{Number: fault.WrongCertificateKind, Text: "the certificate's one-time passwords are those of its provider: it signs by a call that carries one"}
 	}
-	var no *refusal
+	var no *ledger.Refusal
 	if errors.As(err, &no) {
-		return nil, no.fault()
+		return nil, no.Fault()
 	}
 	if err != nil {
 		return nil, err
@@ -63,14 +63,9 @@ func (s *Service) grant(ctx context.Context, at *keys.Store, req *Request, accou
 	return &Grant{Certificate: cred.ID, Password: req.Password, Version: cred.Version()}, nil
 }
 
-func (r *refusal) fault() *fault.Error { return &fault.Error{Code: r.number, Text: r.text, Err: r.err} }
-
-// Fault is why a record ended in error.
-func (r *Record) Fault() *fault.Error { return &fault.Error{Code: r.ErrorNumber, Text: r.ErrorMessage} }
-
 // SubmitGranted is Submit on the strength of a grant. Whatever may have changed
 // since is judged again, as for every signature.
-func (s *Service) SubmitGranted(ctx context.Context, req *Request, g *Grant, from Caller) (*Record, error) {
+func (s *Service) SubmitGranted(ctx context.Context, req *request.Request, g *Grant, from request.Caller) (*ledger.Record, error) {
 	cred, cert, err := s.recall(ctx, g, from)
 	if cred != nil {
 		req.Kind, req.Username = cred.Kind, cred.Username
@@ -79,7 +74,7 @@ func (s *Service) SubmitGranted(ctx context.Context, req *Request, g *Grant, fro
 	return s.submit(ctx, req, from, cred, cert, err)
 }
 
-func (s *Service) recall(ctx context.Context, g *Grant, from Caller) (*keys.Credential, *enroll.Certificate, error) {
+func (s *Service) recall(ctx context.Context, g *Grant, from request.Caller) (*keys.Credential, *enroll.Certificate, error) {
 	cred, err := s.keys.ByID(ctx, g.Certificate)
 	if err != nil {
 		return nil, nil, err
@@ -99,23 +94,14 @@ func (s *Service) recall(ctx context.Context, g *Grant, from Caller) (*keys.Cred
 	return cred, cert, nil
 }
 
-// DigestInput is an input that is a digest of 32, 48 or 64 bytes, and the name of
-// its hash.
-func DigestInput(b []byte) (in Input, hash string) {
-	return Input{From: fromDigest, Source: bytes.NewReader(b)}, map[int]string{32: "SHA256", 48: "SHA384", 64: "SHA512"}[len(b)]
-}
-
-// DocumentInput is an input that came with the request.
-func DocumentInput(src ades.Source) Input { return Input{From: fromBase64, Source: src} }
-
 // NeedsOTP says whether a certificate is used with a one-time password.
 func (s *Service) NeedsOTP(c *enroll.Certificate) bool {
 	return s.enroll.Levels().Needs(c.Level, enroll.NeedOTP) || c.Kind == keys.OTP
 }
 
 // Signed is the signed document of a record, whole: at most limit bytes.
-func (s *Service) Signed(ctx context.Context, from Caller, id string, limit int64) ([]byte, error) {
-	d, err := s.Open(ctx, from, id, SignedDocument)
+func (s *Service) Signed(ctx context.Context, from request.Caller, id string, limit int64) ([]byte, error) {
+	d, err := s.Open(ctx, from, id, ledger.SignedDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -125,12 +111,3 @@ func (s *Service) Signed(ctx context.Context, from Caller, id string, limit int6
 	}
 	return io.ReadAll(d.Data)
 }
-
-// DefaultOptions are those of a request that names none.
-func DefaultOptions() Options {
-	o, _ := parseOptions(nil, optionParser{}) // nothing to refuse
-	return o
-}
-
-// Waits says that a record is signed only once another token has approved it.
-func (r *Record) Waits() bool { return r.Approval == approvalWaiting && !r.State.Final() }

@@ -8,15 +8,17 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/server/internal/signing/documents"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // signEach signs the items of a record and hands on what became of each, in
 // their order. With a key that is here they are signed one after another. A
 // provider signs many digests in one call: there items are worked on side by
 // side up to where they want a value.
-func (x *run) signEach(ctx context.Context, params ades.SignParams, done func(it *item, signed *signedDocument, uses int, err error) error) error {
+func (x *run) signEach(ctx context.Context, params ades.SignParams, done func(it *documents.Item, signed *signedDocument, uses int, err error) error) error {
 	if x.remote == nil {
-		for _, it := range x.items {
+		for _, it := range x.docs.Items {
 			before := x.intents
 			signed, err := x.signOne(ctx, it, params, x.useKey)
 			if err := done(it, signed, x.intents-before, err); err != nil {
@@ -25,7 +27,7 @@ func (x *run) signEach(ctx context.Context, params ades.SignParams, done func(it
 		}
 		return nil
 	}
-	for rest := x.items; len(rest) > 0; {
+	for rest := x.docs.Items; len(rest) > 0; {
 		turns := x.signGroup(ctx, rest, params)
 		for _, t := range turns {
 			if err := done(t.it, t.signed, t.uses, t.err); err != nil {
@@ -43,7 +45,7 @@ const groupBytes = 64 << 20
 
 // turn is the work on one item, which stops wherever it wants a signature value.
 type turn struct {
-	it     *item
+	it     *documents.Item
 	next   func() (*rogito.Draft, bool)
 	value  []byte // for the draft that waits
 	no     error  // why there is none
@@ -53,12 +55,12 @@ type turn struct {
 }
 
 // newTurn begins nothing yet.
-func (x *run) newTurn(ctx context.Context, it *item, params ades.SignParams) (t *turn, stop func()) {
+func (x *run) newTurn(ctx context.Context, it *documents.Item, params ades.SignParams) (t *turn, stop func()) {
 	t = &turn{it: it}
 	t.next, stop = iter.Pull(func(yield func(*rogito.Draft) bool) {
 		t.signed, t.err = x.signOne(ctx, it, params, func(_ context.Context, d *rogito.Draft) ([]byte, error) {
 			if !yield(d) {
-				return nil, errLost // nobody wants the value any more
+				return nil, ledger.ErrLost // nobody wants the value any more
 			}
 			if t.no == nil {
 				t.uses++
@@ -71,7 +73,7 @@ func (x *run) newTurn(ctx context.Context, it *item, params ades.SignParams) (t 
 
 // signGroup signs the first items of several, as many as the provider signs at
 // once, there is room for and groupBytes allow; at least one.
-func (x *run) signGroup(ctx context.Context, items []*item, params ades.SignParams) []*turn {
+func (x *run) signGroup(ctx context.Context, items []*documents.Item, params ades.SignParams) []*turn {
 	var all, waiting []*turn
 	var drafts []*rogito.Draft
 	most, size := x.remote.credential.Multisign, int64(0)
@@ -85,8 +87,8 @@ func (x *run) signGroup(ctx context.Context, items []*item, params ades.SignPara
 	}
 	patient := ctx
 	for _, it := range items {
-		if it.src != nil {
-			size += it.src.Size()
+		if it.Source != nil {
+			size += it.Source.Size()
 		}
 		if len(waiting) >= most || len(all) > 0 && size > groupBytes {
 			break

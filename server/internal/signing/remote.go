@@ -12,6 +12,7 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // A key at a provider is used by sending digests there. Everything before that
@@ -42,14 +43,14 @@ func (x *run) openRemote(ctx context.Context) error {
 	}
 	p := x.config.Providers[x.cred.Remote]
 	if p == nil {
-		return &refusal{number: fault.ProviderRefused, text: "the provider of the key is not configured here any more"}
+		return &ledger.Refusal{Number: fault.ProviderRefused, Text: "the provider of the key is not configured here any more"}
 	}
 	key, err := x.keys.Open(ctx, x.cred, x.secrets.Password)
 	switch {
 	case errors.Is(err, keys.ErrPassword):
 		return errCredentials
 	case errors.Is(err, keys.ErrErased):
-		return &refusal{number: fault.CertificateNotUsable, text: "the certificate's key is gone"}
+		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate's key is gone"}
 	case err != nil:
 		return err
 	}
@@ -70,7 +71,7 @@ func (x *run) openRemote(ctx context.Context) error {
 		return fmt.Errorf("signing: certificate: %w", err)
 	}
 	if !bytes.Equal(c.Certificate.RawSPKI, own.RawSubjectPublicKeyInfo) {
-		return &refusal{number: fault.CertificateNotUsable, text: "the provider has another certificate and key for the credential now"}
+		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the provider has another certificate and key for the credential now"}
 	}
 	x.key, x.remote = r, &remoteKey{Remote: r, signer: csc.Signer{Session: session}, credential: c}
 	return nil
@@ -121,7 +122,7 @@ func renewTokens(ctx context.Context, store *keys.Store, id string, p *csc.Provi
 func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect int) ([]csc.Value, error) {
 	k := x.remote
 	if k.silent >= maxSilent {
-		return nil, &refusal{number: fault.ProviderRefused, text: "not sent: the provider did not answer for the documents before"}
+		return nil, &ledger.Refusal{Number: fault.ProviderRefused, Text: "not sent: the provider did not answer for the documents before"}
 	}
 	req := csc.Request{Credential: k.credential, Public: k.Public(), Hash: k.hash, PSS: k.pss, PIN: k.PIN, OTP: x.secrets.OTP, Expect: expect}
 	for _, d := range drafts {
@@ -175,12 +176,12 @@ func providerRefusal(err error) error {
 	if !errors.As(err, &said) {
 		return err
 	}
-	no := &refusal{number: fault.ProviderRefused, text: said.Text, err: said.Err}
+	no := &ledger.Refusal{Number: fault.ProviderRefused, Text: said.Text, Err: said.Err}
 	switch said.Kind {
 	case csc.Unusable:
-		no.number = fault.CertificateNotUsable
+		no.Number = fault.CertificateNotUsable
 	case csc.Unknown:
-		no.number = fault.OutcomeUnknown
+		no.Number = fault.OutcomeUnknown
 	}
 	return no
 }
@@ -197,7 +198,7 @@ func (x *run) checkUnsent(ctx context.Context) error {
 		return fmt.Errorf("signing: read intents: %w", err)
 	}
 	if n > 0 {
-		return &refusal{number: fault.OutcomeUnknown, text: "outcome unknown at the remote key's provider (the work was broken off after digests were sent): it may have signed, nothing is repeated"}
+		return &ledger.Refusal{Number: fault.OutcomeUnknown, Text: "outcome unknown at the remote key's provider (the work was broken off after digests were sent): it may have signed, nothing is repeated"}
 	}
 	return nil
 }

@@ -3,37 +3,29 @@ package signing
 import (
 	"context"
 	"crypto"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
-	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing/documents"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/store"
-	"rogito.dev/rogito/server/internal/upload"
 )
 
 // run is the work on one record, by one worker.
 type run struct {
 	*Service
-	record  *Record
+	record  *ledger.Record
 	cert    *enroll.Certificate
 	cred    *keys.Credential
-	secrets *Secrets
+	secrets *ledger.Secrets
 	lease   string // ours; empty while the record is not stored
 
-	docs     []*document
-	items    []*item
-	image    ades.Source
-	fetched  []*File       // inputs whose rows must be filled in
-	picture  *File         // that was fetched, and has no row yet
-	contents []*content    // documents of the record that are stored, by this run or before
+	docs     *documents.Set
 	intents  int           // uses of the key that count
 	position int           // of the next intent; more, where a provider refused some
 	paid     int           // signatures that the charge is known to pay for
@@ -46,18 +38,9 @@ type run struct {
 	closing   []closing   // intents whose outcome is known, and not stored yet
 	committed func() bool // the caller cannot end the work any more; nil in a worker
 
-	alike *audit.Recurring // what the events of a certificate repeat; nil until one is written
+	told ledger.Events // what the log tells of the record
 
 	starts, failures int // of the work on the record, this one counted as started
-
-	temp *upload.Spool
-}
-
-func (x *run) spool() *upload.Spool {
-	if x.temp == nil {
-		x.temp = upload.New(x.config.SpoolDir, upload.Limits{})
-	}
-	return x.temp
 }
 
 // close ends the work on a record. Uses of the key that were permitted and came
@@ -80,9 +63,7 @@ func (x *run) close() {
 			x.config.Log.ErrorContext(ctx, "settle intents", "record", x.record.ID, "error", err)
 		}
 	}
-	if x.temp != nil {
-		_ = x.temp.Close() // files without a name: nothing is left behind
-	}
+	x.docs.Close()
 }
 
 // closing is what became of intents.
@@ -101,24 +82,19 @@ func (x *run) closeIntents(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-func hexOf(b []byte) string { return hex.EncodeToString(b) }
-
 const (
 	runLimit    = 10 * time.Minute
 	maxFailures = 3
 	settleLimit = 5 * time.Second
 )
 
-func isGone(err error) bool {
-	return errors.Is(err, fault.NotFound)
-}
-
 // proceed takes a stored record from where it is to its end.
 func (x *run) proceed(ctx context.Context) (err error) {
 	r := x.record
-	if x.secrets, err = x.openSecrets(r); err != nil {
+	if x.secrets, err = x.OpenSecrets(r); err != nil {
 		return err
 	}
+	x.docs = documents.New(x.documents, r, x.secrets)
 	if x.cert, err = x.enroll.Issued(ctx, r.CertificateID); err != nil {
 		return err
 	}
@@ -126,19 +102,19 @@ func (x *run) proceed(ctx context.Context) (err error) {
 		return err
 	}
 	if x.cred == nil {
-		return &refusal{number: fault.CertificateNotUsable, text: "the certificate's key is gone"}
+		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate's key is gone"}
 	}
 	if err := x.checkUnsent(ctx); err != nil {
 		return err
 	}
-	if err := x.load(ctx); err != nil {
+	if err := x.docs.Load(ctx); err != nil {
 		return err
 	}
-	if err := x.validate(ctx); err != nil {
+	if err := x.docs.Validate(ctx); err != nil {
 		return err
 	}
-	if r.State == WaitValidation {
-		if err := x.validated(ctx); err != nil || r.Approval == approvalWaiting {
+	if r.State == ledger.WaitValidation {
+		if err := x.validated(ctx); err != nil || r.Approval == ledger.ApprovalWaiting {
 			return err
 		}
 	}
@@ -150,35 +126,31 @@ func (x *run) proceed(ctx context.Context) (err error) {
 // waits for an approval gives its lease back: the approval brings the work.
 func (x *run) validated(ctx context.Context) error {
 	r, before := x.record, *x.record
-	r.State, r.UpdatedAt = WaitSign, x.config.Now()
-	if err := x.bind(); err != nil { // what was fetched and built is known from here on
+	r.State, r.UpdatedAt = ledger.WaitSign, x.config.Now()
+	if err := x.Bind(r, x.secrets); err != nil { // what was fetched and built is known from here on
 		return err
 	}
-	set, args := `signature_type = $5, secret = $6`, []any{r.Type, r.secret}
-	if r.Approval == approvalWaiting {
-		set += `, lease_by = '', lease_until = 0`
-	}
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
-		if err := x.transition(ctx, tx, WaitSign, set, args...); err != nil {
+		if err := ledger.StoreValidated(ctx, tx, r, x.lease); err != nil {
 			return err
 		}
-		for _, f := range x.fetched {
-			if err := x.updateFile(ctx, tx, r.ID, f); err != nil {
+		for _, f := range x.docs.Fetched {
+			if err := x.UpdateFile(ctx, tx, r.ID, f); err != nil {
 				return err
 			}
 		}
-		if err := x.insertValidated(ctx, tx, r); err != nil {
+		if err := x.InsertValidated(ctx, tx, r); err != nil {
 			return err
 		}
-		if x.picture != nil {
-			if err := x.insertFiles(ctx, tx, r.ID, x.picture); err != nil {
+		if x.docs.Picture != nil {
+			if err := x.InsertFiles(ctx, tx, r.ID, x.docs.Picture); err != nil {
 				return err
 			}
 		}
-		if err := x.audit.Append(ctx, tx, x.validationEvents()...); err != nil {
+		if err := x.audit.Append(ctx, tx, x.events().Validated(x.docs.Fetched)...); err != nil {
 			return err
 		}
-		if r.Approval == approvalWaiting {
+		if r.Approval == ledger.ApprovalWaiting {
 			if err := x.config.Waits(ctx, tx, r); err != nil {
 				return err
 			}
@@ -191,12 +163,8 @@ func (x *run) validated(ctx context.Context) error {
 	return err
 }
 
-// errLost says that another worker has taken the record over: whatever we have
-// is dropped.
-var errLost = errors.New("signing: the record was taken over")
-
 // internal is the refusal for trouble of our own: the text carries the request
 // id and nothing else.
-func (x *run) internal(err error) *refusal {
-	return &refusal{number: fault.SigningFailed, text: "internal failure; request " + x.record.RequestID, err: err}
+func (x *run) internal(err error) *ledger.Refusal {
+	return &ledger.Refusal{Number: fault.SigningFailed, Text: "internal failure; request " + x.record.RequestID, Err: err}
 }

@@ -28,9 +28,11 @@ import (
 	"rogito.dev/rogito/server/internal/callback"
 	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/enroll"
-	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing/documents"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/tsp"
 )
@@ -59,7 +61,7 @@ type Tokens interface {
 
 // Config of a Service. Zero fields take the contract's defaults.
 type Config struct {
-	Limits       Limits
+	Limits       request.Limits
 	Memory       int64 // that the work on one document may take; zero means rogito.DefaultMemory
 	AllowSHA1    bool
 	KeepFiles    time.Duration // zero means 30 days
@@ -74,12 +76,12 @@ type Config struct {
 	Sandbox      bool
 	Providers    map[string]*csc.Provider // of remote keys
 	// Signer says what is known of a certificate that signs.
-	Signer func(context.Context, *enroll.Certificate) *Signer
+	Signer func(context.Context, *enroll.Certificate) *ledger.Signer
 	// Waits is told, in the same transaction, of a record that waits for an
 	// approval from there on.
-	Waits func(context.Context, *store.Tx, *Record) error
+	Waits func(context.Context, *store.Tx, *ledger.Record) error
 	// Ended is told of every record that reached its end here; nil: nobody is.
-	Ended func(*Record)
+	Ended func(*ledger.Record)
 	// OwnStamp is told of every request to a time-stamp authority that a caller
 	// chose; nil: nobody is.
 	OwnStamp func(tsp.Server, time.Duration, error)
@@ -91,7 +93,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Limits = c.Limits.withDefaults()
+	c.Limits = c.Limits.WithDefaults()
 	if c.Memory <= 0 {
 		c.Memory = rogito.DefaultMemory
 	}
@@ -114,18 +116,18 @@ func (c Config) withDefaults() Config {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Signer == nil {
-		c.Signer = func(_ context.Context, c *enroll.Certificate) *Signer {
-			return &Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
+		c.Signer = func(_ context.Context, c *enroll.Certificate) *ledger.Signer {
+			return &ledger.Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
 		}
 	}
 	if c.Able == nil {
 		c.Able = func(context.Context) error { return nil }
 	}
 	if c.Waits == nil {
-		c.Waits = func(context.Context, *store.Tx, *Record) error { return nil }
+		c.Waits = func(context.Context, *store.Tx, *ledger.Record) error { return nil }
 	}
 	if c.Ended == nil {
-		c.Ended = func(*Record) {}
+		c.Ended = func(*ledger.Record) {}
 	}
 	if c.Hook == nil {
 		c.Hook = func(string, string) {}
@@ -135,8 +137,11 @@ func (c Config) withDefaults() Config {
 
 // Service takes requests in and works on records.
 type Service struct {
+	*ledger.Ledger
+	// Requests reads the calls to sign.
+	Requests request.Parser
+
 	db           *store.DB
-	master       keys.Sealer
 	blobs        blob.Store
 	keys         *keys.Store
 	enroll       *enroll.Service
@@ -145,12 +150,13 @@ type Service struct {
 	biller       Biller
 	tokens       Tokens
 	guard        *fetch.Guard
+	documents    documents.Config
 	jobs         *job.Queue
 	config       Config
 	certificates certificateCache
 	computing    chan struct{} // workers that use a key, one for each processor
 	// Render turns a record into what callbacks carry.
-	Render func(*Record) any
+	Render func(*ledger.Record) any
 }
 
 // Deps are what a Service works with.
@@ -170,31 +176,19 @@ type Deps struct {
 
 // New returns a service.
 func New(p Deps, c Config) *Service {
+	c = c.withDefaults()
 	s := &Service{
-		db: p.DB, master: p.Master, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
-		callbacks: p.Callbacks, biller: p.Biller, tokens: p.Tokens, guard: p.Guard, jobs: p.Jobs, config: c.withDefaults(), computing: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		Render: func(r *Record) any { return r },
+		Ledger: &ledger.Ledger{Config: ledger.Config{
+			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, KeepRecords: c.KeepRecords, Now: c.Now, Log: c.Log,
+		}},
+		Requests: request.Parser{Limits: c.Limits, Guard: p.Guard, AllowSHA1: c.AllowSHA1},
+		db:       p.DB, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
+		callbacks: p.Callbacks, biller: p.Biller, tokens: p.Tokens, guard: p.Guard, jobs: p.Jobs, config: c,
+		computing: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		Render:    func(r *ledger.Record) any { return r },
+	}
+	s.documents = documents.Config{
+		Records: s.Ledger, Blobs: p.Blobs, Guard: p.Guard, Fetch: c.Fetch, Memory: c.Memory, SpoolDir: c.SpoolDir, Now: c.Now, IsStatement: p.Enroll.IsStatement,
 	}
 	return s
 }
-
-// Caller is who asks, with what a security level may want to see.
-type Caller struct {
-	AccountID, TokenID string
-	RequestID          string
-	Address            string
-	Bound              bool   // the token is bound to addresses
-	ClientCertificate  []byte // DER, of mutual TLS
-	Language           string // "en", "it", or empty where the caller named none
-}
-
-// refusal is what a record ends in: a row of the table of errors that stands
-// in records, and a text for the client.
-type refusal struct {
-	number fault.Code
-	text   string
-	err    error // for the log
-}
-
-func (r *refusal) Error() string { return r.text }
-func (r *refusal) Unwrap() error { return r.err }

@@ -4,20 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/asic"
-	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/signing/documents"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/span"
-	"rogito.dev/rogito/xades"
 )
 
 // signedDocument is what was made of one item, or of all of them.
@@ -25,31 +23,31 @@ type signedDocument struct {
 	*rogito.Signed // nil for a zip of several
 
 	src   ades.Source
-	media media
+	media documents.Media
 	level string        // B, T, LT, LTA; empty where there are none
 	count int           // of several: how many signatures were made
 	parts []audit.Event // of several: what the log tells of each
 }
 
 // signInCall signs while the caller waits.
-func (x *run) signInCall(asked context.Context) (*Record, error) {
+func (x *run) signInCall(asked context.Context) (*ledger.Record, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(asked), runLimit)
 	defer cancel()
 	// A caller that hangs up ends the work, but does not undo a signature.
 	x.committed = context.AfterFunc(asked, cancel)
 	defer x.committed()
 	x.lease = job.NewLease()
-	defer x.jobs.Hold(table, x.record.ID, x.lease)()
+	defer x.jobs.Hold(ledger.Table, x.record.ID, x.lease)()
 	err := x.signAndEnd(ctx)
 	var f *fault.Error
 	switch {
 	case err == nil:
 		return x.record, nil
-	case errors.Is(err, errLost):
-		return x.byID(ctx, x.record.ID)
-	case !x.record.stored && asked.Err() != nil:
+	case errors.Is(err, ledger.ErrLost):
+		return x.ByID(ctx, x.record.ID)
+	case !x.record.Stored && asked.Err() != nil:
 		return nil, asked.Err()
-	case !x.record.stored && errors.As(err, &f):
+	case !x.record.Stored && errors.As(err, &f):
 		return nil, err // the caller may try again
 	}
 	return x.refuse(ctx, err)
@@ -75,14 +73,14 @@ func (x *run) sign(ctx context.Context) (*signedDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(x.items) == 1 && !x.record.Options.Batch {
-		return x.signItem(ctx, x.items[0], params, x.useKey)
+	if len(x.docs.Items) == 1 && !x.record.Options.Batch {
+		return x.signItem(ctx, x.docs.Items[0], params, x.useKey)
 	}
 	return x.signAll(ctx, params)
 }
 
 func (x *run) signParams() (ades.SignParams, error) {
-	p := ades.SignParams{Hash: hashOf(x.record.Options.Hash), Time: x.config.Now().UTC().Truncate(time.Second)}
+	p := ades.SignParams{Hash: request.HashOf(x.record.Options.Hash), Time: x.config.Now().UTC().Truncate(time.Second)}
 	if x.remote != nil {
 		p.PSS = x.remote.credential.NeedsPSS()
 		x.remote.hash, x.remote.pss = p.Digest(), p.PSS
@@ -107,95 +105,33 @@ type valueFunc = func(context.Context, *rogito.Draft) ([]byte, error)
 
 // signItem signs one item through the front door of the library, which reads
 // and checks what it made. A PDF is signed once for each field asked for.
-func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
-	in, options, err := x.libraryOptions(ctx, it, params)
+func (x *run) signItem(ctx context.Context, it *documents.Item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
+	in, options, err := x.docs.LibraryOptions(ctx, it, rogito.Options{SignParams: params, Stamper: x.stamper(), Gatherer: x.config.Gatherer})
 	if err != nil {
-		return nil, unsignable(it.index, err)
+		return nil, documents.Unsignable(it.Index, err)
 	}
-	out := &signedDocument{src: it.src}
+	out := &signedDocument{src: it.Source}
 	for i, o := range options {
 		if i > 0 {
 			in = rogito.File("", out.src)
 		}
 		out.Signed, err = rogito.SignWith(ctx, in, nil, o, value)
 		if err != nil {
-			return nil, unsignable(it.index, raisingRefusal(err))
+			return nil, documents.Unsignable(it.Index, raisingRefusal(err))
 		}
 		of := out.src
 		if out.src = out.Source; out.Format == ades.PAdES {
-			if out.src, err = x.signed(of, out.Source); err != nil {
+			if out.src, err = x.docs.Signed(of, out.Source); err != nil {
 				return nil, err
 			}
 		}
 	}
 	_, out.level, _ = strings.Cut(out.Profile, "BASELINE-")
-	out.media = media{out.MediaType, out.Extension}
-	if suffix := out.Extension == "p7m" || out.Extension == "sig"; suffix && !out.InPlace && it.digest == nil {
-		out.media.ext = it.media.ext + "." + out.Extension // contract.pdf.p7m
+	out.media = documents.Media{MIME: out.MediaType, Ext: out.Extension}
+	if suffix := out.Extension == "p7m" || out.Extension == "sig"; suffix && !out.InPlace && it.Digest == nil {
+		out.media.Ext = it.Media.Ext + "." + out.Extension // contract.pdf.p7m
 	}
 	return out, nil
-}
-
-// libraryFormats are the formats by their names on the wire.
-var libraryFormats = map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}
-
-// Formats lists their names.
-func Formats() []string { return slices.Sorted(maps.Keys(libraryFormats)) }
-
-var xadesPackaging = map[string]xades.Packaging{
-	"enveloped": xades.Enveloped, "enveloping": xades.Enveloping, "detached": xades.Detached, "internally-detached": xades.InternallyDetached,
-}
-
-// libraryOptions translates an item and the options of its record. There is
-// one set of options for every signature that the document gets.
-func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignParams) (rogito.Input, []rogito.Options, error) {
-	o := &x.record.Options
-	name := entryName(it.index, it.label, it.media.ext)
-	in := rogito.Input{Files: it.files, Digest: it.digest}
-	if it.files == nil && it.digest == nil {
-		in = rogito.File(name, handed(it.src))
-	}
-	size := int64(signatureSize)
-	for _, f := range in.Files {
-		size += f.Source.Size()
-	}
-	out := rogito.Options{
-		SignParams: params, Memory: x.config.Memory, Format: libraryFormats[it.format], Level: o.level(), StampHash: hashOf(o.TimestampHash), VRI: o.Level == "LTV",
-		Stamper: x.stamper(), Gatherer: x.config.Gatherer, Spool: func() rogito.Spool { return x.spool().WriteSized(size) },
-	}
-	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
-	case out.Format == ades.PAdES:
-		all, err := x.padesOptions(ctx, it.src)
-		if c, ok := it.src.(*content); ok && len(all) > 0 { // the next sign what the first made
-			all[0].Examination = c.examined
-		}
-		options := make([]rogito.Options, len(all))
-		for i, p := range all {
-			options[i] = out
-			options[i].PAdES = p
-			if i < len(all)-1 { // the last brings what all need beyond their time-stamps
-				options[i].Level = min(out.Level, ades.LevelT)
-			}
-		}
-		return in, options, err
-	case out.Format == ades.PKCS1:
-		out.Level = ades.LevelB
-	case container && it.digest == nil:
-		out.ASiC = asic.Options{CAdES: out.Format == ades.CAdES}
-		out.Format = ades.ASiCE
-		if o.Packaging == "asic-s" {
-			out.Format = ades.ASiCS
-		}
-	case out.Format == ades.XAdES:
-		out.XAdES = xades.Options{
-			Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement, XPathQuery: o.XPathQuery,
-			KeepSignatures: o.KeepSignatures, MimeTypes: map[string]string{name: it.media.mime},
-		}
-	case out.Format == ades.CAdES:
-		out.CAdES = cades.Options{Detached: o.Detached, Embedded: o.Embedded, MimeType: it.media.mime}
-		out.Counter, out.Parallel = o.Counter && it.digest == nil, o.Parallel && !o.Detached
-	}
-	return in, []rogito.Options{out}, nil
 }
 
 // useKey signs a draft with the key of the record's certificate.

@@ -9,6 +9,8 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/signing/documents"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -70,9 +72,9 @@ func raisingRefusal(err error) error {
 	var missing *ades.MissingError
 	switch {
 	case errors.As(err, &stamp):
-		return &refusal{number: fault.TimestampFailed, text: "the time-stamp authority failed: " + stamp.plain(), err: err}
+		return &ledger.Refusal{Number: fault.TimestampFailed, Text: "the time-stamp authority failed: " + stamp.plain(), Err: err}
 	case errors.As(err, &missing):
-		return &refusal{number: fault.RevocationMissing, text: "revocation data for the level cannot be had: " + clipTo(missing.Error(), 300), err: err}
+		return &ledger.Refusal{Number: fault.RevocationMissing, Text: "revocation data for the level cannot be had: " + documents.ClipTo(missing.Error(), 300), Err: err}
 	}
 	return err
 }

@@ -9,35 +9,23 @@ import (
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// A record is its own place in the queue: while it waits, and for nobody's approval, it
-// is ready, in the order of the turns of accounts.
-const table = "signatures"
-
-var ready = workable
-
-// weight of a record in turns.
-func (r *Record) weight() int {
-	if r.Options.Batch {
-		return len(r.Inputs)
-	}
-	return 1
-}
-
 // Source has records worked on.
 func (s *Service) Source(workers int) job.Source {
 	return job.Source{
-		Table: table, Ready: ready, Order: "t.turn, t.id", Longest: longestPause, Workers: workers, Reserved: max(2, workers/4), Timeout: runLimit, Work: s.Work,
+		Table: ledger.Table, Ready: ledger.Ready, Order: "t.turn, t.id", Longest: longestPause, Workers: workers, Reserved: max(2, workers/4), Timeout: runLimit, Work: s.Work,
 	}
 }
 
 // Work takes a record as far as it can go.
 func (s *Service) Work(ctx context.Context, c job.Claim) error {
 	span.SetRecord(ctx, c.ID)
-	x := &run{Service: s, record: &Record{ID: c.ID, AccountID: c.Account}, lease: c.Lease, starts: c.Starts, failures: c.Failures}
+	x := s.newRun(&ledger.Record{ID: c.ID, AccountID: c.Account}, nil)
+	x.lease, x.starts, x.failures = c.Lease, c.Starts, c.Failures
 	defer x.close()
 	if err := x.once(ctx); err != nil {
 		return x.settle(ctx, c, err)
@@ -49,7 +37,7 @@ func (s *Service) Work(ctx context.Context, c job.Claim) error {
 func (s *Service) WorkOnce(ctx context.Context) error {
 	q := job.New(s.db, job.Config{Lease: s.config.Lease, Now: s.config.Now, Log: s.config.Log})
 	q.Add(s.Source(1))
-	return q.Once(ctx, table)
+	return q.Once(ctx, ledger.Table)
 }
 
 // maxStarts bounds how often work on a record is begun: one that ends the
@@ -64,7 +52,7 @@ func (x *run) once(ctx context.Context) (err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	r, err := x.byID(ctx, x.record.ID) // as it is under our lease
+	r, err := x.ByID(ctx, x.record.ID) // as it is under our lease
 	if err != nil {
 		return err
 	}
@@ -73,7 +61,7 @@ func (x *run) once(ctx context.Context) (err error) {
 		return x.end(ctx, nil, x.internal(fmt.Errorf("begun %d times and never ended", x.starts-1)))
 	}
 	err = x.proceed(ctx)
-	var no *refusal
+	var no *ledger.Refusal
 	if errors.As(err, &no) {
 		return x.end(ctx, nil, no)
 	}
@@ -102,7 +90,7 @@ func (x *run) waitLonger() time.Duration {
 // own: another try after a pause, and the third failure is its end. Work that
 // was cut short by our own stop is begun again at once, by whoever is first.
 func (x *run) settle(ctx context.Context, c job.Claim, cause error) error {
-	if errors.Is(cause, errLost) || isGone(cause) {
+	if errors.Is(cause, ledger.ErrLost) || errors.Is(cause, fault.NotFound) {
 		return nil
 	}
 	stopped := errors.Is(ctx.Err(), context.Canceled)
@@ -111,7 +99,7 @@ func (x *run) settle(ctx context.Context, c job.Claim, cause error) error {
 	switch {
 	case stopped:
 		out = job.Outcome{Undone: len(x.made) == 0}
-	case !unavailable(cause):
+	case !errors.Is(cause, fault.Unavailable):
 		out.Failed = true
 		x.failures++
 		out.Pause = x.pause(x.failures)
@@ -125,15 +113,10 @@ func (x *run) settle(ctx context.Context, c job.Claim, cause error) error {
 	}
 	if x.failures >= maxFailures {
 		_, err := x.refuse(ctx, cause)
-		if isGone(err) {
+		if errors.Is(err, fault.NotFound) {
 			return nil
 		}
 		return err
 	}
 	return x.db.Write(ctx, func(tx *store.Tx) error { return job.Later(ctx, tx, c, out, x.config.Now()) })
-}
-
-// unavailable is trouble with what we depend on, the storage first of all.
-func unavailable(err error) bool {
-	return errors.Is(err, fault.Unavailable)
 }

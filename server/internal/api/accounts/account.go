@@ -11,6 +11,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/store"
@@ -19,6 +20,7 @@ import (
 // Accounts answers for tokens, scopes, money and statistics.
 type Accounts struct {
 	Service *account.Service
+	Billing *billing.Service
 	DB      *store.DB
 }
 
@@ -159,6 +161,9 @@ type patchToken struct {
 func (s *Accounts) patchToken(ctx context.Context, in *patchToken) (api.Reply[token], error) {
 	c := account.CallerFrom(ctx)
 	if c.Refresh {
+		if err := s.Billing.WriteUsage(ctx); err != nil { // what was counted so far goes along
+			return api.Reply[token]{}, err
+		}
 		t, err := s.Service.RotateToken(ctx, c, in.Token)
 		if err != nil {
 			return api.Reply[token]{}, err

@@ -5,8 +5,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/billing"
+	"rogito.dev/rogito/server/internal/money"
 )
 
 type credit struct {
@@ -22,7 +23,7 @@ type wallet struct {
 // AppendJSON implements api.Appender: clients ask for this one often.
 func (w wallet) AppendJSON(b []byte) []byte {
 	b = append(b, `{"credit":`...)
-	b = account.Micro(w.Credit).AppendJSON(b)
+	b = money.Micro(w.Credit).AppendJSON(b)
 	b = append(b, `,"createdAt":"`...)
 	b = append(b, w.CreatedAt...)
 	b = append(b, `","updatedAt":"`...)
@@ -55,7 +56,7 @@ type subscription struct {
 	Price             euro   `json:"price" doc:"EUR, net, for all"`
 }
 
-func shownSubscription(u account.Subscription) subscription {
+func shownSubscription(u billing.Subscription) subscription {
 	return subscription{
 		ID: u.ID, Scope: u.Scope.String(), Domain: u.Scope.Domain, Active: u.Active(),
 		StartsAt: isoTime(u.StartsAt), ExpiresAt: isoTime(u.ExpiresAt),
@@ -68,24 +69,24 @@ func shownSubscription(u account.Subscription) subscription {
 func (s *Accounts) registerMoney(a *api.API) {
 	api.Register(a, s.op(http.MethodGet, "/credit", "readCredit", moneyTag, "Money in the wallet (first version)", "EUR in the wallet, and nothing else."),
 		func(ctx context.Context, _ *struct{}) (api.Reply[credit], error) {
-			w, err := s.Service.Wallet(ctx, callerID(ctx))
+			w, err := s.Billing.Wallet(ctx, callerID(ctx))
 			return api.Found(credit{euro(w.Credit)}), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/wallet", "readWallet", moneyTag, "The wallet", "What is in it, and since when."),
 		func(ctx context.Context, _ *struct{}) (api.Reply[wallet], error) {
-			w, err := s.Service.Wallet(ctx, callerID(ctx))
+			w, err := s.Billing.Wallet(ctx, callerID(ctx))
 			return api.Found(wallet{euro(w.Credit), isoTime(w.CreatedAt), isoTime(w.UpdatedAt)}), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/wallet/transactions", "listTransactions", moneyTag, "Movements of the wallet, newest first", "Charges, refunds and credits, in EUR without value added tax."),
 		func(ctx context.Context, in *idSpan) (api.Reply[[]walletTransaction], error) {
-			list, err := s.Service.Transactions(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
-			return api.Found(each(list, func(t account.Transaction) walletTransaction {
+			list, err := s.Billing.Transactions(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
+			return api.Found(each(list, func(t billing.Transaction) walletTransaction {
 				return walletTransaction{t.ID, euro(t.Amount), t.VAT, isoTime(t.CreatedAt), t.Description}
 			})), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/subscriptions", "listSubscriptions", moneyTag, "Subscriptions, newest first", "Requests paid for in advance: what is left of them."),
 		func(ctx context.Context, in *idSpan) (api.Reply[[]subscription], error) {
-			list, err := s.Service.Subscriptions(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
+			list, err := s.Billing.Subscriptions(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
 			return api.Found(each(list, shownSubscription)), err
 		})
 	op := s.op(http.MethodGet, "/subscriptions/{id}", "readSubscription", moneyTag, "One subscription", "By its id.")
@@ -94,7 +95,7 @@ func (s *Accounts) registerMoney(a *api.API) {
 		ID api.ID `path:"id" doc:"of the subscription"`
 	},
 	) (api.Reply[subscription], error) {
-		u, err := s.Service.Subscription(ctx, callerID(ctx), string(in.ID))
+		u, err := s.Billing.Subscription(ctx, callerID(ctx), string(in.ID))
 		return api.Found(shownSubscription(u)), err
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/fault"
 )
 
@@ -34,7 +34,7 @@ type scopeDetail struct {
 	Prices       map[string]euro   `json:"prices" doc:"EUR a request: wallet, subscription; none for free calls"`
 }
 
-func shownScope(i account.ScopeInfo) ScopeItem {
+func shownScope(i billing.ScopeInfo) ScopeItem {
 	return ScopeItem{ID: i.ID, Scope: i.Scope.String(), Method: i.Method, Endpoint: i.Segment, Domain: i.Domain, Enabled: true}
 }
 
@@ -46,7 +46,7 @@ type scopesPage struct {
 func (s *Accounts) registerScopes(a *api.API) {
 	api.Register(a, s.op(http.MethodGet, "/scopes", "listScopes", tokensTag, "Scopes that a token can have", "All that tokens of this account may be given. The first segment of a path counts: `GET:*/signatures` covers `/signatures/{id}/detail`."),
 		func(_ context.Context, in *scopesPage) (api.Reply[[]ScopeItem], error) {
-			list := s.Service.Catalogue()
+			list := s.Billing.Catalogue()
 			list = list[min(in.Skip, len(list)):]
 			if in.Limit > 1 {
 				list = list[:min(in.Limit, len(list))]
@@ -59,7 +59,7 @@ func (s *Accounts) registerScopes(a *api.API) {
 		ID api.ID `path:"id" doc:"of the scope"`
 	},
 	) (api.Reply[scopeDetail], error) {
-		for _, i := range s.Service.Catalogue() {
+		for _, i := range s.Billing.Catalogue() {
 			if i.ID == string(in.ID) {
 				return api.Found(s.scopeDetail(i)), nil
 			}
@@ -68,7 +68,7 @@ func (s *Accounts) registerScopes(a *api.API) {
 	})
 }
 
-func (s *Accounts) scopeDetail(i account.ScopeInfo) scopeDetail {
+func (s *Accounts) scopeDetail(i billing.ScopeInfo) scopeDetail {
 	d := scopeDetail{
 		ScopeItem: shownScope(i), RateLimit: textOrFalse(s.Service.RateLimit()),
 		Requirements: map[string]string{}, Prices: map[string]euro{},

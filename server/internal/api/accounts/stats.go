@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/fault"
 )
 
@@ -25,7 +25,7 @@ type UsageStats struct {
 	WalletAmount         euro  `json:"walletAmount" doc:"EUR spent from the wallet"`
 }
 
-func shownUsage(c account.Count) UsageStats {
+func shownUsage(c billing.Count) UsageStats {
 	return UsageStats{c.Requests, c.Free, c.Wallet, c.Subscription, c.Errors, euro(c.Amount)}
 }
 
@@ -60,8 +60,8 @@ type statsQuery struct {
 	Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
 }
 
-func (q *statsQuery) filter(by string) account.UsageFilter {
-	return account.UsageFilter{Period: q.Date, By: by, Skip: q.Skip, Limit: q.Limit}
+func (q *statsQuery) filter(by string) billing.UsageFilter {
+	return billing.UsageFilter{Period: q.Date, By: by, Skip: q.Skip, Limit: q.Limit}
 }
 
 func (s *Accounts) registerStats(a *api.API) {
@@ -71,7 +71,7 @@ func (s *Accounts) registerStats(a *api.API) {
 			Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
 		},
 		) (api.Reply[UsageStats], error) {
-			list, err := s.Service.Usage(ctx, callerID(ctx), account.UsageFilter{Period: in.Date, By: account.ByNothing, Limit: 1})
+			list, err := s.Billing.Usage(ctx, callerID(ctx), billing.UsageFilter{Period: in.Date, By: billing.ByNothing, Limit: 1})
 			if err != nil || len(list) == 0 {
 				return api.Reply[UsageStats]{}, err
 			}
@@ -79,13 +79,13 @@ func (s *Accounts) registerStats(a *api.API) {
 		})
 	api.Register(a, s.op(http.MethodGet, "/stats/ips", "listStatsByAddress", statsTag, "Requests by address", "Where calls came from."),
 		func(ctx context.Context, in *statsQuery) (api.Reply[[]addressStats], error) {
-			list, err := s.Service.Usage(ctx, callerID(ctx), in.filter(account.ByAddress))
-			return api.Found(each(list, func(c account.Count) addressStats { return addressStats{c.Name, shownUsage(c)} })), err
+			list, err := s.Billing.Usage(ctx, callerID(ctx), in.filter(billing.ByAddress))
+			return api.Found(each(list, func(c billing.Count) addressStats { return addressStats{c.Name, shownUsage(c)} })), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/stats/apis", "listStatsByDomain", statsTag, "Requests by domain", "By the domain of the scope that was used."),
 		func(ctx context.Context, in *statsQuery) (api.Reply[[]domainStats], error) {
-			list, err := s.Service.Usage(ctx, callerID(ctx), in.filter(account.ByDomain))
-			return api.Found(each(list, func(c account.Count) domainStats { return domainStats{c.Name, shownUsage(c)} })), err
+			list, err := s.Billing.Usage(ctx, callerID(ctx), in.filter(billing.ByDomain))
+			return api.Found(each(list, func(c billing.Count) domainStats { return domainStats{c.Name, shownUsage(c)} })), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/stats/apis/{domain}", "listStatsOfDomain", statsTag, "Requests of a domain, by scope", "By the scope that was used."),
 		func(ctx context.Context, in *struct {
@@ -93,15 +93,15 @@ func (s *Accounts) registerStats(a *api.API) {
 			Domain string `path:"domain" doc:"of the scopes"`
 		},
 		) (api.Reply[[]scopeStats], error) {
-			f := in.filter(account.ByScope)
+			f := in.filter(billing.ByScope)
 			f.Domain = in.Domain
-			list, err := s.Service.Usage(ctx, callerID(ctx), f)
-			return api.Found(each(list, func(c account.Count) scopeStats { return scopeStats{c.Name, shownUsage(c)} })), err
+			list, err := s.Billing.Usage(ctx, callerID(ctx), f)
+			return api.Found(each(list, func(c billing.Count) scopeStats { return scopeStats{c.Name, shownUsage(c)} })), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/errors", "listErrors", statsTag, "Refused requests of the last 30 days, newest first", "What callers were told, to find out why a client fails."),
 		func(ctx context.Context, in *idSpan) (api.Reply[[]requestError], error) {
-			list, err := s.Service.Failures(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
-			return api.Found(each(list, func(f account.Failure) requestError {
+			list, err := s.Billing.Failures(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
+			return api.Found(each(list, func(f billing.Failure) requestError {
 				return requestError{f.ID, f.Scope, f.Domain, isoTime(f.At), f.Status, f.Code, f.Message, f.Address}
 			})), err
 		})
@@ -131,11 +131,11 @@ func (s *Accounts) registerCounters(a *api.API) {
 func capital(s string) string { return string(s[0]-'a'+'A') + s[1:] }
 
 func (s *Accounts) counters(ctx context.Context, period string) (api.Reply[map[string]counter], error) {
-	list, err := s.Service.Usage(ctx, callerID(ctx), account.UsageFilter{Period: period, By: account.ByScope, Limit: 1000})
+	list, err := s.Billing.Usage(ctx, callerID(ctx), billing.UsageFilter{Period: period, By: billing.ByScope, Limit: 1000})
 	out := make(map[string]counter, len(list))
 	for _, c := range list {
 		one := counter{Counter: c.Requests, Paid: c.Subscription + c.Wallet}
-		if n, ok := s.Service.FreePerDay(c.Name); ok {
+		if n, ok := s.Billing.FreePerDay(c.Name); ok {
 			one.Limit.n = &n
 		}
 		out[c.Name] = one

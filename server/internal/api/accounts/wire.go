@@ -8,16 +8,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/money"
 )
 
 // euro is an amount of money as a JSON number, exact to a millionth.
-type euro account.Micro
+type euro money.Micro
 
 // MarshalJSON writes a number.
-func (e euro) MarshalJSON() ([]byte, error) { return account.Micro(e).MarshalJSON() }
+func (e euro) MarshalJSON() ([]byte, error) { return money.Micro(e).MarshalJSON() }
 
 // UnmarshalJSON reads a number.
-func (e *euro) UnmarshalJSON(b []byte) error { return (*account.Micro)(e).UnmarshalJSON(b) }
+func (e *euro) UnmarshalJSON(b []byte) error { return (*money.Micro)(e).UnmarshalJSON(b) }
 
 // Schema describes it.
 func (euro) Schema(huma.Registry) *huma.Schema {
@@ -84,7 +85,7 @@ func (l *tokenLimits) limits() account.Limits {
 	}
 	return account.Limits{
 		TotalRequests: l.TotalRequests, WalletRequests: l.WalletRequests, SubscriptionRequests: l.SubscriptionRequests,
-		WalletAmount: (*account.Micro)(l.WalletAmount), Addresses: l.IP,
+		WalletAmount: (*money.Micro)(l.WalletAmount), Addresses: l.IP,
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // RegisterApprovals adds the operations of whoever approves signatures.
@@ -31,7 +31,7 @@ func RegisterApprovals(a *api.API, s *Signatures) {
 	})
 }
 
-func recordReply(r *signing.Record, err error) (api.Reply[signatureRecord], error) {
+func recordReply(r *ledger.Record, err error) (api.Reply[signatureRecord], error) {
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}

@@ -15,7 +15,7 @@ import (
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/pages/look"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 func hexText(b []byte) string { return hex.EncodeToString(b) }
@@ -44,7 +44,7 @@ func (s *Signatures) Certificate(ctx context.Context, accountID, id, form string
 }
 
 // written is the audit of a record in one of its forms.
-func (s *Signatures) written(ctx context.Context, r *signing.Record, entries []*audit.Entry, form string, lang paper.Lang) (*api.Content, error) {
+func (s *Signatures) written(ctx context.Context, r *ledger.Record, entries []*audit.Entry, form string, lang paper.Lang) (*api.Content, error) {
 	c := &api.Content{Type: form, Name: "audit-" + r.ID, Inline: true}
 	var err error
 	switch form {
@@ -65,7 +65,7 @@ func (s *Signatures) written(ctx context.Context, r *signing.Record, entries []*
 }
 
 // certificateHTML is the certificate of completion as a page.
-func (s *Signatures) certificateHTML(ctx context.Context, r *signing.Record, entries []*audit.Entry, lang paper.Lang) ([]byte, error) {
+func (s *Signatures) certificateHTML(ctx context.Context, r *ledger.Record, entries []*audit.Entry, lang paper.Lang) ([]byte, error) {
 	c, err := s.Completion.Of(ctx, r, entries)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *Signatures) certificateHTML(ctx context.Context, r *signing.Record, ent
 }
 
 // certificatePDF is the sealed one, with the trail attached.
-func (s *Signatures) certificatePDF(ctx context.Context, r *signing.Record, entries []*audit.Entry, lang paper.Lang, trail *auditTrail) ([]byte, error) {
+func (s *Signatures) certificatePDF(ctx context.Context, r *ledger.Record, entries []*audit.Entry, lang paper.Lang, trail *auditTrail) ([]byte, error) {
 	c, err := s.Completion.Of(ctx, r, entries)
 	if err != nil {
 		return nil, err

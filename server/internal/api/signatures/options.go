@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/request"
 )
 
 // signatureOptions stands for the options of a request in the document. They
@@ -17,7 +17,7 @@ type signatureOptions struct{}
 
 // Schema is named, since clients want a name for it.
 func (*signatureOptions) Schema(r huma.Registry) *huma.Schema {
-	return named(r, "SignatureOptions", signing.OptionTable, false)
+	return named(r, "SignatureOptions", request.OptionTable, false)
 }
 
 // recordOptions are the options that had an effect, by name.
@@ -25,19 +25,19 @@ type recordOptions map[string]any
 
 // Schema names them all; a record shows those of its format.
 func (recordOptions) Schema(r huma.Registry) *huma.Schema {
-	s := optionSchema(r, signing.OptionTable, true)
+	s := optionSchema(r, request.OptionTable, true)
 	s.Properties["achievedLevel"] = &huma.Schema{Type: "string", Nullable: true, Description: "B, T, LT or LTA; null until DONE, and for pkcs1"}
 	return s
 }
 
-func named(r huma.Registry, name string, table []signing.Option, shown bool) *huma.Schema {
+func named(r huma.Registry, name string, table []request.Option, shown bool) *huma.Schema {
 	r.Map()[name] = optionSchema(r, table, shown)
 	return &huma.Schema{Ref: "#/components/schemas/" + name}
 }
 
 // optionSchema describes a table of options: as they are given, or as a record
 // shows them.
-func optionSchema(r huma.Registry, table []signing.Option, shown bool) *huma.Schema {
+func optionSchema(r huma.Registry, table []request.Option, shown bool) *huma.Schema {
 	out := &huma.Schema{Type: "object", AdditionalProperties: false, Properties: map[string]*huma.Schema{}}
 	for _, o := range table {
 		s := &huma.Schema{Type: o.Type, Nullable: shown, Description: optionText(o)}
@@ -53,7 +53,7 @@ func optionSchema(r huma.Registry, table []signing.Option, shown bool) *huma.Sch
 			out.Required = append(out.Required, o.Name)
 		case shown:
 		case o.Type == "object":
-			s = named(r, "SignerImage", signing.ImageTable, false)
+			s = named(r, "SignerImage", request.ImageTable, false)
 			s.Description = optionText(o)
 		case o.List:
 			s = &huma.Schema{OneOf: []*huma.Schema{{Type: "string"}, s}, Description: optionText(o)}
@@ -67,7 +67,7 @@ func optionSchema(r huma.Registry, table []signing.Option, shown bool) *huma.Sch
 	return out
 }
 
-func optionText(o signing.Option) string {
+func optionText(o request.Option) string {
 	text := o.Doc
 	if len(o.Formats) > 0 {
 		text = strings.Join(o.Formats, ", ") + ": " + text

@@ -16,6 +16,8 @@ import (
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 )
 
 // Signatures serves signing and its records.
@@ -30,7 +32,7 @@ const signatureTag = "Signatures"
 // RegisterSignatures adds the operations on signatures.
 func RegisterSignatures(a *api.API, s *Signatures) {
 	a.Tag(signatureTag, "Signing documents, and the records of what was signed.")
-	s.Service.Render = func(r *signing.Record) any { return recordWire(r, false) }
+	s.Service.Render = func(r *ledger.Record) any { return recordWire(r, false) }
 	for _, kind := range []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal} {
 		s.registerSigning(a, kind)
 	}
@@ -63,11 +65,11 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 func (s *Signatures) registerDownloads(a *api.API) {
 	for _, one := range []struct{ name, id, summary, text string }{
 		{
-			signing.SignedDocument, "downloadSignedDocument", "The signed document",
+			ledger.SignedDocument, "downloadSignedDocument", "The signed document",
 			"The bytes, whatever `Accept` says: `application/pdf` for a PDF, else `application/octet-stream`, with a file name. 143 while the record is not DONE.",
 		},
 		{
-			signing.ValidatedDocument, "downloadValidatedDocument", "The document as it was before it was signed",
+			ledger.ValidatedDocument, "downloadValidatedDocument", "The document as it was before it was signed",
 			"The bytes, whatever `Accept` says: what was fetched, merged or zipped for signing. Where each document is signed on its own, in a batch or as pkcs1, there is no one validated document: 143.",
 		},
 	} {
@@ -96,7 +98,7 @@ func (s *Signatures) registerDownloads(a *api.API) {
 }
 
 // parts are what can be asked for of a signature.
-var parts = []string{"detail", signing.SignedDocument, signing.ValidatedDocument, "audit", "auditTrail"}
+var parts = []string{"detail", ledger.SignedDocument, ledger.ValidatedDocument, "audit", "auditTrail"}
 
 type unknownPart struct {
 	ID     api.ID `path:"id"`
@@ -141,7 +143,7 @@ func (s *Signatures) sign(ctx context.Context, kind keys.Kind, in *signInput) (a
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
-	req, err := s.Service.Parse(kind, members, in.Body.Spool)
+	req, err := s.Service.Requests.Parse(kind, members, in.Body.Spool)
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
@@ -157,18 +159,18 @@ func (s *Signatures) sign(ctx context.Context, kind keys.Kind, in *signInput) (a
 }
 
 // created is the answer to a request: what went wrong stands in the message.
-func created(r *signing.Record) api.Reply[signatureRecord] {
+func created(r *ledger.Record) api.Reply[signatureRecord] {
 	reply := api.Created(recordWire(r, true))
-	if r.State == signing.Error {
+	if r.State == ledger.Error {
 		reply.Message = r.ErrorMessage
 	}
 	return reply
 }
 
 // signer is the caller with what a security level may ask for.
-func signer(ctx context.Context) signing.Caller {
+func signer(ctx context.Context) request.Caller {
 	c := account.CallerFrom(ctx)
-	return signing.Caller{
+	return request.Caller{
 		AccountID: c.AccountID, TokenID: c.TokenID, RequestID: fault.RequestID(ctx), Address: c.Address.String(), Bound: c.Bound,
 		ClientCertificate: api.PeerFrom(ctx),
 	}
@@ -188,8 +190,8 @@ type signatureList struct {
 }
 
 func (s *Signatures) list(ctx context.Context, in *signatureList) (api.Reply[[]SignatureSummary], error) {
-	all, err := s.Service.List(ctx, account.CallerFrom(ctx).AccountID, signing.Filter{
-		State: signing.State(in.State), CertificateType: in.CertificateType, Type: in.SignatureType, After: string(in.After), Skip: in.Skip, Limit: in.Limit,
+	all, err := s.Service.List(ctx, account.CallerFrom(ctx).AccountID, ledger.Filter{
+		State: ledger.State(in.State), CertificateType: in.CertificateType, Type: in.SignatureType, After: string(in.After), Skip: in.Skip, Limit: in.Limit,
 	})
 	if err != nil {
 		return api.Reply[[]SignatureSummary]{}, err

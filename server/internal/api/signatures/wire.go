@@ -6,7 +6,7 @@ import (
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // signTimeout bounds a synchronous signature with everything it waits for.
@@ -55,7 +55,7 @@ type signatureRecord struct {
 	Options         recordOptions     `json:"options" doc:"those that had an effect, defaults included and passwords left out"`
 	ErrorNumber     *fault.Code       `json:"errorNumber" doc:"what went wrong, in ERROR; else null"`
 	ErrorMessage    *string           `json:"errorMessage" doc:"the same in words"`
-	Signer          *signing.Signer   `json:"signer,omitzero" doc:"once signed: who issued the certificate, and whether it is qualified"`
+	Signer          *ledger.Signer    `json:"signer,omitzero" doc:"once signed: who issued the certificate, and whether it is qualified"`
 	Document        signatureDocument `json:"document" doc:"what is signed; empty in the answer to a request whose validation is still to come"`
 }
 
@@ -89,12 +89,12 @@ type signatureFile struct {
 
 // recordWire writes a record. The answer to a request whose validation is
 // still to come has an empty document.
-func recordWire(r *signing.Record, answer bool) signatureRecord {
+func recordWire(r *ledger.Record, answer bool) signatureRecord {
 	w := signatureRecord{
 		ID: r.ID, CreatedAt: stamp(r.CreatedAt), UpdatedAt: stamp(r.UpdatedAt), CertificateType: r.CertificateType, State: string(r.State),
 	}
 	format := r.Type
-	if r.State == signing.WaitValidation {
+	if r.State == ledger.WaitValidation {
 		format = ""
 	}
 	if format != "" {
@@ -105,12 +105,12 @@ func recordWire(r *signing.Record, answer bool) signatureRecord {
 	if r.ErrorNumber != 0 {
 		w.ErrorNumber, w.ErrorMessage = &r.ErrorNumber, &r.ErrorMessage
 	}
-	if answer && r.State == signing.WaitValidation {
+	if answer && r.State == ledger.WaitValidation {
 		return w
 	}
 	d := &w.Document
 	d.Title, d.Description = &r.Title, &r.Description
-	if r.State == signing.WaitValidation {
+	if r.State == ledger.WaitValidation {
 		return w
 	}
 	inputs := make([]signatureFile, len(r.Inputs))
@@ -126,7 +126,7 @@ func recordWire(r *signing.Record, answer bool) signatureRecord {
 	return w
 }
 
-func fileWire(f *signing.File) *signatureFile {
+func fileWire(f *ledger.File) *signatureFile {
 	if f == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ type SignatureSummary struct {
 	DocumentTitle   string      `json:"documentTitle" doc:"title of the request"`
 }
 
-func summaryWire(r *signing.Record) SignatureSummary {
+func summaryWire(r *ledger.Record) SignatureSummary {
 	w := SignatureSummary{
 		ID: r.ID, UpdatedAt: stamp(r.UpdatedAt), CreatedAt: stamp(r.CreatedAt), CertificateType: r.CertificateType, State: string(r.State), DocumentTitle: r.Title,
 	}
@@ -176,7 +176,7 @@ type auditEntry struct {
 	Detail    anyJSON `json:"detail,omitzero" yaml:"detail,omitempty" doc:"what is needed to repeat the step technically"`
 }
 
-func trailWire(r *signing.Record, entries []*audit.Entry) *auditTrail {
+func trailWire(r *ledger.Record, entries []*audit.Entry) *auditTrail {
 	t := &auditTrail{SignatureData: recordWire(r, false), AuditData: make([]auditEntry, len(entries))}
 	for i, e := range entries {
 		log, detail := e.Text()

@@ -5,7 +5,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	cscserver "rogito.dev/rogito/server/internal/csc/server"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // maxDescription is how many characters a description may have (11.6).
@@ -139,6 +139,6 @@ func (s *Service) revoke(ctx context.Context, c *call) (object, error) {
 }
 
 // waits says that no value is given without an approval.
-func waits(r *signing.Record) error {
+func waits(r *ledger.Record) error {
 	return cscserver.Refuse(cscserver.AccessDenied, "The signature waits for an approval (record %s): ask again with the same SAD once it is given", r.ID)
 }

@@ -26,6 +26,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -221,9 +222,9 @@ func (c *call) read(members map[string]jsontext.Value, err error) error {
 	return err
 }
 
-func signer(ctx context.Context) signing.Caller {
+func signer(ctx context.Context) request.Caller {
 	c := account.CallerFrom(ctx)
-	return signing.Caller{
+	return request.Caller{
 		AccountID: c.AccountID, TokenID: c.TokenID, RequestID: fault.RequestID(ctx), Address: c.Address.String(), Bound: c.Bound, ClientCertificate: api.PeerFrom(ctx),
 	}
 }

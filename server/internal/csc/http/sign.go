@@ -11,7 +11,8 @@ import (
 
 	cscserver "rogito.dev/rogito/server/internal/csc/server"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 )
 
 // atOnce is how many signatures of one request are made side by side.
@@ -54,7 +55,7 @@ func (s *Service) signHash(ctx context.Context, c *call) (object, error) {
 		if len(h) != size {
 			return nil, cscserver.Invalid("Invalid digest value length")
 		}
-		jobs[i] = digestJob(h, "pkcs1", signing.DefaultOptions())
+		jobs[i] = digestJob(h, "pkcs1", request.DefaultOptions())
 		jobs[i].wanted = cscserver.Exactly(h)
 	}
 	values, err := s.sign(ctx, c, cert.ID, secret, jobs, maxValue)
@@ -98,15 +99,15 @@ const derNull = "BQA="
 
 // job is one signature that is wanted.
 type job struct {
-	req    *signing.Request
+	req    *request.Request
 	wanted cscserver.Wanted
 }
 
 // digestJob signs a digest.
-func digestJob(h []byte, format string, o signing.Options) job {
-	in, hash := signing.DigestInput(h)
+func digestJob(h []byte, format string, o request.Options) job {
+	in, hash := request.DigestInput(h)
 	o.Asked, o.Hash = format, hash
-	return job{req: &signing.Request{Inputs: []signing.Input{in}, Type: format, Options: o}}
+	return job{req: &request.Request{Inputs: []request.Input{in}, Type: format, Options: o}}
 }
 
 // sign takes the hashes out of the SAD, has each job done as a record of its own,
@@ -158,7 +159,7 @@ func (s *Service) sign(ctx context.Context, c *call, certificate, secret string,
 
 // guarded is one, of which a panic ends the call and not the server: it runs beside
 // the goroutine that the API watches over. What became of the hash nobody knows.
-func (s *Service) guarded(ctx context.Context, from signing.Caller, r *cscserver.Reservation, i int, j job, most int64) (out cscserver.Outcome, value []byte, err error) {
+func (s *Service) guarded(ctx context.Context, from request.Caller, r *cscserver.Reservation, i int, j job, most int64) (out cscserver.Outcome, value []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, value, err = cscserver.Outcome{Record: lost}, nil, fmt.Errorf("csc: panic: %v\n%s", p, debug.Stack())
@@ -171,8 +172,8 @@ func (s *Service) guarded(ctx context.Context, from signing.Caller, r *cscserver
 const lost = "unknown"
 
 // one makes a record of a job, or looks at the one that waited for an approval.
-func (s *Service) one(ctx context.Context, from signing.Caller, r *cscserver.Reservation, i int, j job, most int64) (cscserver.Outcome, []byte, error) {
-	var record *signing.Record
+func (s *Service) one(ctx context.Context, from request.Caller, r *cscserver.Reservation, i int, j job, most int64) (cscserver.Outcome, []byte, error) {
+	var record *ledger.Record
 	var err error
 	if id := r.Hashes[i].Record; id != "" {
 		record, err = s.Signing.Find(ctx, from.AccountID, id)
@@ -195,9 +196,9 @@ func (s *Service) one(ctx context.Context, from signing.Caller, r *cscserver.Res
 	}
 	done := cscserver.Outcome{Record: record.ID}
 	switch {
-	case record.State == signing.Error:
+	case record.State == ledger.Error:
 		return done, nil, record.Fault()
-	case record.State != signing.Done:
+	case record.State != ledger.Done:
 		done.Waiting = true
 		return done, nil, waits(record)
 	}

@@ -17,7 +17,7 @@ import (
 	"rogito.dev/rogito/ades"
 	cscserver "rogito.dev/rogito/server/internal/csc/server"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -26,18 +26,18 @@ import (
 type envelope struct {
 	format, name string
 	detached     bool // the signature comes back alone
-	set          func(*signing.Options)
+	set          func(*request.Options)
 }
 
 var envelopeTable = []envelope{
-	{"C", "Attached", false, func(o *signing.Options) { o.Parallel = false }},
-	{"C", "Detached", true, func(o *signing.Options) { o.Packaging, o.Detached = "detached", true }},
-	{"C", "Parallel", false, func(o *signing.Options) { o.Parallel = true }},
-	{"X", "Enveloped", false, func(o *signing.Options) { o.Packaging = "enveloped" }},
-	{"X", "Enveloping", false, func(o *signing.Options) { o.Packaging = "enveloping" }},
-	{"X", "Detached", true, func(o *signing.Options) { o.Packaging, o.Detached = "detached", true }},
-	{"P", "Certification", false, func(o *signing.Options) { o.Certify = true }},
-	{"P", "Revision", false, func(*signing.Options) {}},
+	{"C", "Attached", false, func(o *request.Options) { o.Parallel = false }},
+	{"C", "Detached", true, func(o *request.Options) { o.Packaging, o.Detached = "detached", true }},
+	{"C", "Parallel", false, func(o *request.Options) { o.Parallel = true }},
+	{"X", "Enveloped", false, func(o *request.Options) { o.Packaging = "enveloped" }},
+	{"X", "Enveloping", false, func(o *request.Options) { o.Packaging = "enveloping" }},
+	{"X", "Detached", true, func(o *request.Options) { o.Packaging, o.Detached = "detached", true }},
+	{"P", "Certification", false, func(o *request.Options) { o.Certify = true }},
+	{"P", "Revision", false, func(*request.Options) {}},
 }
 
 // formatNames are the formats that documents are signed in.
@@ -204,7 +204,7 @@ func (d *docRequest) jobs(c *call, key string, digests bool, left *int64) ([]doc
 		o.Hash = hashNames[size]
 	}
 	o.Asked = signatureTypes[d.Format]
-	req := &signing.Request{Inputs: []signing.Input{signing.DocumentInput(src)}, Type: o.Asked, Options: o}
+	req := &request.Request{Inputs: []request.Input{request.DocumentInput(src)}, Type: o.Asked, Options: o}
 	wanted, err := digestOf(src)
 	return []docJob{{job{req, wanted}, e.detached}}, err
 }
@@ -224,8 +224,8 @@ func (d *docRequest) check(key string) (int, error) {
 }
 
 // options of the signature that an element asks for.
-func (d *docRequest) options(digests bool) (o signing.Options, e envelope, err error) {
-	o = signing.DefaultOptions()
+func (d *docRequest) options(digests bool) (o request.Options, e envelope, err error) {
+	o = request.DefaultOptions()
 	if !slices.Contains(formatNames, d.Format) {
 		return o, e, cscserver.Invalid("Invalid parameter signature_format")
 	}
@@ -250,7 +250,7 @@ func (d *docRequest) options(digests bool) (o signing.Options, e envelope, err e
 
 // overDigests judges what can be signed over digests alone. XAdES needs names of
 // what it refers to, and beyond level T a PDF holds what its CMS cannot.
-func (d *docRequest) overDigests(o *signing.Options) error {
+func (d *docRequest) overDigests(o *request.Options) error {
 	switch {
 	case d.Format == "X":
 		return cscserver.Invalid("Invalid parameter signature_format: XAdES is made of documents, not of documentDigests")
@@ -268,11 +268,11 @@ func (d *docRequest) overDigests(o *signing.Options) error {
 
 // properties are those signed attributes that PAdES puts into its dictionary
 // (EN 319 142-1, 5.3).
-func (d *docRequest) properties(o *signing.Options) error {
+func (d *docRequest) properties(o *request.Options) error {
 	for _, p := range d.Properties {
 		value, err := base64.StdEncoding.DecodeString(p.Value)
 		if o.SignerImage == nil {
-			o.SignerImage = &signing.SignerImage{}
+			o.SignerImage = &request.SignerImage{}
 		}
 		into := map[string]*string{"Location": &o.SignerImage.Location, "Reason": &o.SignerImage.Reason, "Name": &o.SignerImage.SignerName, "ContactInfo": &o.SignerImage.Email}[p.Name]
 		if err != nil || into == nil || d.Format != "P" || o.Embedded || len(value) > 1024 {
@@ -284,7 +284,7 @@ func (d *docRequest) properties(o *signing.Options) error {
 }
 
 // digestJobs are the jobs over digests.
-func (d *docRequest) digestJobs(c *call, o signing.Options, size int) ([]docJob, error) {
+func (d *docRequest) digestJobs(c *call, o request.Options, size int) ([]docJob, error) {
 	v := d.Hashes
 	if v == nil {
 		v = d.Hash

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pages/look"
 )
@@ -20,15 +21,15 @@ type accountPage struct {
 	MayWallet     bool
 	Credit        string
 	Movements     []walletRow
-	Subscriptions []account.Subscription
+	Subscriptions []billing.Subscription
 	MayUsage      bool
 	Month         string
-	Usage         []account.Count
+	Usage         []billing.Count
 	Until         time.Time // end of the session
 }
 
 type walletRow struct {
-	account.Transaction
+	billing.Transaction
 	For look.Text
 }
 
@@ -55,12 +56,12 @@ func (d *Desk) account(v *visit) error {
 		}
 	}
 	if p.MayWallet {
-		w, err := d.Accounts.Wallet(v.ctx(), v.accountID())
+		w, err := d.Billing.Wallet(v.ctx(), v.accountID())
 		if err != nil {
 			return err
 		}
 		p.Credit = w.Credit.String()
-		movements, err := d.Accounts.Transactions(v.ctx(), v.accountID(), "", 0, 20)
+		movements, err := d.Billing.Transactions(v.ctx(), v.accountID(), "", 0, 20)
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func (d *Desk) account(v *visit) error {
 			p.Movements = append(p.Movements, walletRow{m, movement(m.Description)})
 		}
 		if d.may(v, http.MethodGet, "subscriptions") {
-			if p.Subscriptions, err = d.Accounts.Subscriptions(v.ctx(), v.accountID(), "", 0, 20); err != nil {
+			if p.Subscriptions, err = d.Billing.Subscriptions(v.ctx(), v.accountID(), "", 0, 20); err != nil {
 				return err
 			}
 		}
@@ -76,7 +77,7 @@ func (d *Desk) account(v *visit) error {
 	if p.MayUsage {
 		p.Month = time.Now().UTC().Format("2006-01")
 		var err error
-		if p.Usage, err = d.Accounts.Usage(v.ctx(), v.accountID(), account.UsageFilter{Period: p.Month, By: account.ByScope, Limit: 100}); err != nil {
+		if p.Usage, err = d.Billing.Usage(v.ctx(), v.accountID(), billing.UsageFilter{Period: p.Month, By: billing.ByScope, Limit: 100}); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -25,6 +26,7 @@ import (
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -35,6 +37,7 @@ var files embed.FS
 type Parts struct {
 	Site        *look.Site
 	Accounts    *account.Service
+	Billing     *billing.Service
 	Signing     *signing.Service
 	Enroll      *enroll.Service
 	Keys        *keys.Store
@@ -117,9 +120,9 @@ func (v *visit) ctx() context.Context { return v.r.Context() }
 func (v *visit) accountID() string    { return v.Caller.AccountID }
 
 // signer is the caller as signing wants to know him.
-func (v *visit) signer() signing.Caller {
+func (v *visit) signer() request.Caller {
 	c := v.Caller
-	return signing.Caller{
+	return request.Caller{
 		AccountID: c.AccountID, TokenID: c.TokenID, RequestID: fault.RequestID(v.ctx()), Address: c.Address.String(), Bound: c.Bound,
 		ClientCertificate: api.PeerFrom(v.ctx()),
 	}

@@ -18,7 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pages/look"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // recordsPage is the list.
@@ -53,12 +53,12 @@ func (d *Desk) records(v *visit) error {
 	q := v.r.URL.Query()
 	p := &recordsPage{Head: d.head(v, look.T("Records", "Pratiche")), Search: strings.TrimSpace(clip(q.Get("q"), 200)), State: q.Get("state"), MaySign: d.maySign(v)}
 	after := q.Get("after")
-	if after != "" && !isID(after) || p.State != "" && !slices.Contains(signing.States, signing.State(p.State)) {
+	if after != "" && !isID(after) || p.State != "" && !slices.Contains(ledger.States, ledger.State(p.State)) {
 		return look.Refusal(fault.BadQuery, look.T("This address is not one of the list.", "Questo indirizzo non è di questo elenco."))
 	}
 	l := look.Language(v.r)
 	p.States = []look.Option{{Value: "", Name: look.T("All", "Tutte").In(l)}}
-	for _, s := range signing.States {
+	for _, s := range ledger.States {
 		p.States = append(p.States, look.Option{Value: string(s), Name: recordStates[s].Name.In(l), Selected: string(s) == p.State})
 	}
 	all, further, err := d.page(v, p, after)
@@ -87,8 +87,8 @@ func (d *Desk) records(v *visit) error {
 }
 
 // page is what a page shows, and behind which record the next one begins.
-func (d *Desk) page(v *visit, p *recordsPage, after string) (all []*signing.Record, further string, err error) {
-	f := signing.Filter{State: signing.State(p.State), After: after, Limit: pageOf}
+func (d *Desk) page(v *visit, p *recordsPage, after string) (all []*ledger.Record, further string, err error) {
+	f := ledger.Filter{State: ledger.State(p.State), After: after, Limit: pageOf}
 	if p.Search != "" {
 		all, further, err = d.Signing.Search(v.ctx(), v.accountID(), p.Search, f, mostSearched)
 		p.Older = further != "" && len(all) < pageOf
@@ -102,7 +102,7 @@ func (d *Desk) page(v *visit, p *recordsPage, after string) (all []*signing.Reco
 	return all, further, err
 }
 
-func titled(r *signing.Record) string {
+func titled(r *ledger.Record) string {
 	if strings.TrimSpace(r.Title) == "" {
 		return r.ID
 	}
@@ -113,7 +113,7 @@ func titled(r *signing.Record) string {
 type recordPage struct {
 	look.Head
 	As         string
-	R          *signing.Record
+	R          *ledger.Record
 	Name       string
 	State      chip
 	Format     look.Text
@@ -188,7 +188,7 @@ func (d *Desk) find(v *visit, answer bool) (*recordPage, error) {
 		}
 		p.Documents = append(p.Documents, document{name, f.MimeType, f.SHA256, f.Size})
 	}
-	if r.State == signing.Error {
+	if r.State == ledger.Error {
 		p.Problem = look.Sentence(refusalOf(r))
 		p.Problem.English, p.Problem.Italian = sentence(p.Problem.English), sentence(p.Problem.Italian)
 	}
@@ -203,7 +203,7 @@ func (d *Desk) find(v *visit, answer bool) (*recordPage, error) {
 }
 
 // signedName is what a signed document is called: after the one that was signed.
-func signedName(r *signing.Record) string {
+func signedName(r *ledger.Record) string {
 	_, ext, _ := strings.Cut(r.Signed.Name, ".")
 	name := r.ID
 	if len(r.Inputs) == 1 && r.Inputs[0].Label != "" {
@@ -231,7 +231,7 @@ func signedName(r *signing.Record) string {
 const mostParts = 1000
 
 // parts are the signed documents in the zip of a batch.
-func (d *Desk) parts(v *visit, r *signing.Record) ([]part, error) {
+func (d *Desk) parts(v *visit, r *ledger.Record) ([]part, error) {
 	if !r.Options.Batch || r.Signed.Extension != "zip" {
 		return nil, nil
 	}
@@ -249,7 +249,7 @@ func (d *Desk) parts(v *visit, r *signing.Record) ([]part, error) {
 }
 
 // unzip opens the signed documents without a note of it: nothing leaves.
-func (d *Desk) unzip(v *visit, r *signing.Record, look func(*zip.Reader) error) error {
+func (d *Desk) unzip(v *visit, r *ledger.Record, look func(*zip.Reader) error) error {
 	b, err := d.Signing.Peek(v.ctx(), r)
 	if err != nil {
 		return err
@@ -271,9 +271,9 @@ func (d *Desk) outcome(v *visit) error {
 	}
 	p.Title = look.T("Signing", "Firma in corso")
 	switch p.R.State {
-	case signing.Done:
+	case ledger.Done:
 		p.Title = look.T("Signed", "Firmato")
-	case signing.Error:
+	case ledger.Error:
 		p.Title = look.T("Not signed", "Non firmato")
 	default:
 		wait := "2"
@@ -358,7 +358,7 @@ func (d *Desk) download(v *visit) error {
 	if err != nil {
 		return err
 	}
-	got, err := d.Signing.Open(v.ctx(), v.signer(), r.ID, signing.SignedDocument)
+	got, err := d.Signing.Open(v.ctx(), v.signer(), r.ID, ledger.SignedDocument)
 	if err != nil {
 		return err
 	}
@@ -410,7 +410,7 @@ func (d *Desk) downloadOne(v *visit) error {
 	if err != nil || !r.Options.Batch || r.Signed == nil || r.Signed.Extension != "zip" {
 		return none
 	}
-	got, err := d.Signing.Open(v.ctx(), v.signer(), r.ID, signing.SignedDocument)
+	got, err := d.Signing.Open(v.ctx(), v.signer(), r.ID, ledger.SignedDocument)
 	if err != nil {
 		return err
 	}

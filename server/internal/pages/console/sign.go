@@ -25,7 +25,8 @@ import (
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -224,7 +225,7 @@ func typed(w http.ResponseWriter, r *http.Request, most int64) url.Values {
 type posted struct {
 	spool  *upload.Spool
 	values values
-	files  []signing.Document
+	files  []request.Document
 	digest []byte // of all of it, for sending it once
 }
 
@@ -285,7 +286,7 @@ func (d *Desk) read(v *visit) (*posted, error) {
 			return nil, err
 		}
 		name := strings.ReplaceAll(part.Text.Name(), "%22", `"`) // as browsers write a quotation mark there
-		p.files = append(p.files, signing.Document{Name: clip(name, 200), Source: src})
+		p.files = append(p.files, request.Document{Name: clip(name, 200), Source: src})
 	}
 	p.digest = sum.Sum(nil)
 	return p, nil
@@ -308,7 +309,7 @@ func (d *Desk) sign(v *visit) error {
 	if err != nil {
 		return d.signAgain(v, p.values, err)
 	}
-	if r.State == signing.Error && correctable(r.ErrorNumber) {
+	if r.State == ledger.Error && correctable(r.ErrorNumber) {
 		return d.signAgain(v, p.values, refusalOf(r))
 	}
 	seeOther(v.w, v.r, "/console/sign/"+r.ID)
@@ -327,7 +328,7 @@ func correctable(n fault.Code) bool {
 }
 
 // refusalOf is the error of a record, for a page.
-func refusalOf(r *signing.Record) error {
+func refusalOf(r *ledger.Record) error {
 	f := fault.New(r.ErrorNumber, "%s", r.ErrorMessage)
 	f.Status = http.StatusUnprocessableEntity
 	return f
@@ -376,7 +377,7 @@ func sentence(s string) string {
 
 // once submits a request under the key of its form. Who sends it a second time
 // waits for the first, and gets what that has made.
-func (d *Desk) once(ctx context.Context, v *visit, p *posted) (*signing.Record, error) {
+func (d *Desk) once(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
 	key := p.values["key"]
 	if key != "" {
 		key = "console " + clip(key, 64)
@@ -415,7 +416,7 @@ const (
 )
 
 // submit asks for the signature as the API does.
-func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*signing.Record, error) {
+func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
 	f := p.values
 	kind := keys.Automatic
 	cred, err := d.Keys.Find(ctx, v.accountID(), f["certificateUsername"])
@@ -469,7 +470,7 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*signing.Record
 		}
 		members[name] = b
 	}
-	req, err := d.Signing.ParseFiles(kind, members, p.files, p.spool)
+	req, err := d.Signing.Requests.ParseFiles(kind, members, p.files, p.spool)
 	if err != nil {
 		return nil, err
 	}
@@ -508,7 +509,7 @@ func placed(f values, options map[string]any) error {
 }
 
 // titleOf names a record by its files.
-func titleOf(files []signing.Document) string {
+func titleOf(files []request.Document) string {
 	switch n := len(files); n {
 	case 1:
 		return files[0].Name

@@ -7,7 +7,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // chip is a state in a word, with the class that colours it.
@@ -16,16 +16,16 @@ type chip struct {
 	Name  look.Text
 }
 
-var recordStates = map[signing.State]chip{
-	signing.WaitValidation: {"undetermined", look.T("Being checked", "In controllo")},
-	signing.WaitSign:       {"undetermined", look.T("Waiting", "In attesa")},
-	signing.Done:           {"valid", look.T("Signed", "Firmato")},
-	signing.Error:          {"invalid", look.T("Failed", "Non riuscita")},
+var recordStates = map[ledger.State]chip{
+	ledger.WaitValidation: {"undetermined", look.T("Being checked", "In controllo")},
+	ledger.WaitSign:       {"undetermined", look.T("Waiting", "In attesa")},
+	ledger.Done:           {"valid", look.T("Signed", "Firmato")},
+	ledger.Error:          {"invalid", look.T("Failed", "Non riuscita")},
 }
 
 var waitsForApproval = chip{"undetermined", look.T("Waiting for approval", "In attesa di approvazione")}
 
-func stateOf(r *signing.Record) chip {
+func stateOf(r *ledger.Record) chip {
 	if r.Approval == "WAITING" && !r.State.Final() {
 		return waitsForApproval
 	}

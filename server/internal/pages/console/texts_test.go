@@ -10,18 +10,18 @@ import (
 	"strings"
 	"testing"
 
-	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
 // Every kind of event that a record can have is named in both languages.
 func TestEveryEventHasAName(t *testing.T) {
-	for _, kind := range append([]string{"callback", "audit-lost"}, signing.Kinds...) {
+	for _, kind := range append([]string{"callback", "audit-lost"}, ledger.Kinds...) {
 		if name := events[kind]; name.English == "" || name.Italian == "" {
 			t.Errorf("%s is called %+v", kind, name)
 		}
 	}
 	for kind := range events {
-		if kind != "callback" && kind != "audit-lost" && !slices.Contains(signing.Kinds, kind) {
+		if kind != "callback" && kind != "audit-lost" && !slices.Contains(ledger.Kinds, kind) {
 			t.Errorf("%s is no kind of event", kind)
 		}
 	}

@@ -1,0 +1,228 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/intent"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Book is the table of signature records, as the audit log is held against it.
+type Book struct{ Ledger *Ledger }
+
+// Kinds are those of the events of a signature.
+var Kinds = []string{
+	"request", "input", "validation", "approval", "key-use", "signature", "timestamp", "signed", "error", "retention", "download", audit.KindErased,
+}
+
+// Owns says that an event of a kind is about a signature.
+func (Book) Owns(kind string) bool { return slices.Contains(Kinds, kind) }
+
+// Has returns those of the ids that are records.
+func (Book) Has(ctx context.Context, q store.Querier, ids []any) ([]string, error) {
+	return audit.HasIn(ctx, q, "signatures", ids)
+}
+
+// bookRow is what a record says of itself, with what the log tells of the key
+// that it was signed with.
+type bookRow struct {
+	*Record
+	unreadable error
+	deleted    int64
+	intents    []usedIntent
+	keys       []*audit.Entry
+}
+
+// usedIntent is a row of the intents, in the order of their ids.
+type usedIntent struct {
+	keyUse
+	account, outcome string
+}
+
+// Page returns the records that follow an id.
+func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
+	rows := map[string]*bookRow{}
+	var ids, certificates []any
+	err := each(ctx, q, func(row store.Row) error {
+		r := &bookRow{}
+		if r.Record, r.unreadable = b.Ledger.scanWith(row, &r.deleted); r.Record == nil {
+			return r.unreadable
+		}
+		rows[r.ID], ids, certificates = r, append(ids, r.ID), append(certificates, r.CertificateID)
+		return nil
+	}, `select `+columns+`, deleted_at from signatures where id > $1 order by id limit $2`, after, limit)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	in := store.In(len(ids))
+	err = each(ctx, q, func(row store.Row) error {
+		var i usedIntent
+		var id string
+		var digest []byte
+		if err := row.Scan(&i.Intent, &id, &i.account, &i.Certificate, &i.Number, &digest, &i.outcome); err != nil {
+			return err
+		}
+		i.Digest = hexOf(digest)
+		rows[id].intents = append(rows[id].intents, i)
+		return nil
+	}, `select id, signature_id, account_id, certificate_id, position, digest, outcome from signing_intents where signature_id`+in+` order by id`, ids...)
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, q, func(row store.Row) error {
+		id, f, err := scanFile(row)
+		if err == nil {
+			rows[id].place(f)
+		}
+		return err
+	}, selectFile+`where signature_id`+in+` order by role, position`, ids...)
+	if err != nil {
+		return nil, err
+	}
+	known, err := audit.OfKind(ctx, q, keys.KindKey, certificates)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]audit.Record, len(ids))
+	for i, id := range ids {
+		r := rows[id.(string)]
+		r.keys = known[r.CertificateID]
+		all[i] = audit.Record{ID: r.ID, Account: r.AccountID, Fits: r.fits}
+	}
+	return all, nil
+}
+
+// each has scan see the rows of a query.
+func each(ctx context.Context, q store.Querier, scan func(store.Row) error, query string, args ...any) error {
+	rows, err := q.Query(ctx, query, args...)
+	return store.Each("signing: read records", rows, err, scan)
+}
+
+// told is what the events of a record say.
+type told struct {
+	kinds    map[string]int
+	uses     []keyUse // of the key; without those whose text is gone
+	request  struct{ Terms string }
+	approval struct{ Token string }
+	retained
+	ending
+	error string // line of the last error
+	wrong string // what cannot be
+}
+
+func (b *bookRow) tell(events []*audit.Entry) *told {
+	t := &told{kinds: map[string]int{}}
+	for i, e := range events {
+		if t.kinds[e.Kind]++; (e.Kind == "request") != (i == 0) || t.kinds["signed"] > 0 && slices.Contains([]string{"input", "validation", "key-use", "signature"}, e.Kind) ||
+			e.Kind == "key-use" && t.kinds["validation"] == 0 {
+			t.wrong = fmt.Sprintf("its events are not in the order in which they can happen (%s)", e.Kind)
+		}
+		log, detail := e.Text()
+		switch e.Kind { // of our own making, or erased
+		case "request":
+			_ = json.Unmarshal(detail, &t.request)
+		case "approval":
+			_ = json.Unmarshal(detail, &t.approval)
+		case "key-use":
+			var use keyUse
+			_ = json.Unmarshal(detail, &use)
+			if wrong := keys.Used(e, use.Credential, b.keys); wrong != "" {
+				t.wrong = wrong
+			}
+			use.Serial, use.Credential, use.Provider = "", "", ""
+			t.uses = append(t.uses, use)
+		case "retention":
+			_ = json.Unmarshal(detail, &t.retained)
+		case "signed", "error":
+			_ = json.Unmarshal(detail, &t.ending)
+			t.error = log
+		}
+	}
+	return t
+}
+
+// fits says what is wrong between a record and its events.
+func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
+	t := b.tell(events)
+	has := func(kind string) bool { return t.kinds[kind] > 0 }
+	validated := b.State == WaitSign || b.State == Done
+	switch {
+	case b.unreadable != nil:
+		return "something sealed in it was changed, or is another's"
+	case t.kinds["request"] != 1:
+		return fmt.Sprintf("%d requests for it are in the log", t.kinds["request"])
+	case t.wrong != "":
+		return t.wrong
+	case has("signed") != (b.State == Done), has("error") != (b.State == Error):
+		return fmt.Sprintf("it is %s, and its events say otherwise", b.State)
+	case validated && !has("validation"), b.State == WaitValidation && has("validation"):
+		return fmt.Sprintf("it is %s, and its events say otherwise", b.State)
+	case has(audit.KindErased) != (b.deleted != 0):
+		return "its tombstone and the erasures in the log do not agree"
+	case len(b.intents) != t.kinds["key-use"]:
+		return fmt.Sprintf("the key was used %d times for it, and the log says %d", len(b.intents), t.kinds["key-use"])
+	case b.deleted != 0:
+		return ""
+	case !b.approvalFits(has("approval"), t.error) || b.ApprovedBy != t.approval.Token:
+		return "it was approved, or not, or by another, and its events say otherwise"
+	case t.request.Terms != b.terms():
+		return "it names another certificate, request, caller, title, time, retention or other options than its events"
+	case b.State.Final() && t.Ended != b.ended():
+		return "its documents, its format, its level, its error or its time are other than in its events"
+	}
+	if has("retention") && t.Until != store.Millis(b.FilesUntil) {
+		return "its documents were deleted at another time than the end of their retention"
+	}
+	for _, f := range b.files() {
+		if f.deleted != has("retention") {
+			return "its documents were deleted, or not, and its events say otherwise"
+		}
+	}
+	return b.usesFit(t)
+}
+
+// usesFit holds the intents against the uses of the key that the log tells of. Of
+// a record that was signed as many led to its document as its end says, and where it
+// was taken over those that it names.
+func (b *bookRow) usesFit(t *told) string {
+	signed := 0
+	slices.SortFunc(t.uses, func(a, b keyUse) int { return strings.Compare(a.Intent, b.Intent) })
+	for i, use := range b.intents {
+		if use.keyUse != t.uses[i] || use.Certificate != b.CertificateID || use.account != b.AccountID {
+			return "the key was used for another digest, certificate or account than its events say"
+		}
+		if use.outcome == intent.Signed {
+			signed++
+		}
+		if named := slices.Contains(t.Intents, use.Intent); len(t.Intents) > 0 && b.State == Done && named != (use.outcome == intent.Signed) {
+			return "another use of the key led to its document than its events say"
+		}
+		closed := use.outcome == intent.Failed || use.outcome == intent.Unknown
+		if b.State == Done && use.outcome != intent.Signed && !closed || b.State == Error && !closed || !b.State.Final() && use.outcome == intent.Signed {
+			return fmt.Sprintf("it is %s, and a use of its key %s", b.State, use.outcome)
+		}
+	}
+	if b.State == Done && signed < t.Uses {
+		return fmt.Sprintf("its end tells of %d uses of the key, and %d signed", t.Uses, signed)
+	}
+	return ""
+}
+
+// approvalFits holds the approval against the event of one and the error that
+// the record ended in. One that was withdrawn has its event, and between the
+// refusal and the end of the record nothing can be said.
+func (b *bookRow) approvalFits(given bool, ended string) bool {
+	switch {
+	case b.Approval != ApprovalRefused:
+		return given == (b.Approval == ApprovalGiven)
+	case b.State == Error:
+		return given == strings.HasSuffix(ended, ApprovalWithdrawn)
+	}
+	return b.State != Done
+}

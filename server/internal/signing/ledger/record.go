@@ -1,0 +1,296 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing/request"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Record is one signature request and what became of it.
+type Record struct {
+	ID, AccountID        string
+	TokenID, RequestID   string
+	Address              string // the caller's
+	CertificateType      string
+	CertificateID        string
+	State                State
+	Type                 string // cades, …; empty until known
+	Options              request.Options
+	Title, Description   string
+	ErrorNumber          fault.Code
+	ErrorMessage         string
+	Achieved             string  // level reached
+	Signer               *Signer // of a signed one
+	Inputs               []*File
+	Validated, Signed    *File
+	Approval             string // "", WAITING, APPROVED, REFUSED
+	ApprovedBy           string // the token that did
+	ApprovalUntil        time.Time
+	CreatedAt, UpdatedAt time.Time
+
+	Callback   *callback.Target
+	approved   []byte // sealed proof of the approval
+	Secret     []byte // sealed Secrets
+	ChargeID   string
+	FilesUntil time.Time
+	Image      *File
+	Stored     bool
+	LeaseBy    string // of a record that is being signed when it is stored
+	LeaseUntil time.Time
+}
+
+// Kind is that of the certificate which a record is signed with.
+func (r *Record) Kind() keys.Kind {
+	return keys.Kind(strings.TrimPrefix(r.CertificateType, keys.Kind("").CertificateType()))
+}
+
+// Signer is whose certificate signed, and what is known of it.
+type Signer struct {
+	Provider      string  `json:"provider" doc:"that issued the certificate, by its name on this server; a remote key is there"`
+	TrustProvider *string `json:"trustServiceProvider" doc:"as a European trusted list names it"`
+	QC            string  `json:"qcComplianceStatus" doc:"VALID, NOT_VALID or UNKNOWN: whether the certificate is qualified, by certificate and trusted list"`
+	SSCD          string  `json:"qcSSCDStatus" doc:"likewise: whether its key is in a qualified device"`
+}
+
+// Roles of a file.
+const (
+	RoleInput     = "input"
+	RoleValidated = "validated"
+	RoleSigned    = "signed"
+	RoleImage     = "image"
+)
+
+// File is a document of a record.
+type File struct {
+	ID         string
+	Role       string
+	Position   int
+	SourceType string
+	Label      string // the caller's name for it
+	MimeType   string
+	Extension  string
+	Size       int64
+	MD5        string
+	SHA256     string
+	Name       string
+	CreatedAt  time.Time
+
+	Blob      string
+	Source    []byte // sealed fetch.Request of a remote one not fetched yet
+	validated bool   // an input that is the document to sign too, as it is
+	deleted   bool
+}
+
+// Deleted says that its time is over.
+func (f *File) Deleted() bool { return f.deleted }
+
+// Secrets wait with a record until it is signed, sealed under the master key.
+type Secrets struct {
+	Password           string `json:"password"`
+	OTP                string `json:"otp,omitempty"` // for the provider of a remote key
+	EncryptionPassword string `json:"encryptionPassword,omitempty"`
+	TimestampPassword  string `json:"timestampPassword,omitempty"`
+	Bound              string `json:"bound"`            // digest of what they were given for
+	Level              int    `json:"level"`            // of security, that the request was judged by
+	Credential         string `json:"credential"`       // version of password and device that the request was judged by
+	Client             string `json:"client,omitempty"` // fingerprint of the client's certificate, where the level asks for one
+}
+
+const (
+	secretPurpose   = "signature-secret"
+	callbackPurpose = "signature-callback"
+	sourcePurpose   = "signature-source"
+	approvalPurpose = "signature-approval"
+)
+
+const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
+	error_number, error_message, achieved_level, signer, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
+
+func (s *Ledger) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
+
+// scanWith reads a row of columns, and more behind them. One whose callback was
+// not sealed for it comes with the error.
+func (s *Ledger) scanWith(row store.Row, more ...any) (*Record, error) {
+	r := &Record{Stored: true}
+	var options, signer string
+	var target []byte
+	var approval, files, created, updated int64
+	err := row.Scan(append([]any{
+		&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &signer, &r.Secret, &target, &r.ChargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated,
+	}, more...)...)
+	if err != nil {
+		return nil, fmt.Errorf("signing: read record: %w", err)
+	}
+	r.ApprovalUntil, r.FilesUntil = store.Time(approval), store.Time(max(files, -files)) // below zero once they are gone
+	r.CreatedAt, r.UpdatedAt = store.Time(created), store.Time(updated)
+	if r.Options, err = readOptions(options); err != nil {
+		return nil, fmt.Errorf("signing: options: %w", err)
+	}
+	if r.Signer, err = readSigner(signer); err != nil {
+		return nil, fmt.Errorf("signing: signer: %w", err)
+	}
+	return r, s.unseal(callbackPurpose, r.Owner(), target, &r.Callback)
+}
+
+// Find returns a record of an account with its files, or fault 140.
+func (s *Ledger) Find(ctx context.Context, account, id string) (*Record, error) {
+	return s.find(ctx, `where id = $1 and account_id = $2 and `+only(`deleted_at = 0`), id, account)
+}
+
+func (s *Ledger) ByID(ctx context.Context, id string) (*Record, error) {
+	return s.find(ctx, `where id = $1 and `+only(`deleted_at = 0`), id)
+}
+
+func (s *Ledger) find(ctx context.Context, where string, args ...any) (*Record, error) {
+	r, err := s.scan(s.DB.Read().QueryRow(ctx, `select `+columns+` from signatures `+where, args...))
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "no such signature")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, s.loadFiles(ctx, r)
+}
+
+func (s *Ledger) loadFiles(ctx context.Context, r *Record) error {
+	return each(ctx, s.DB.Read(), func(row store.Row) error {
+		_, f, err := scanFile(row)
+		r.place(f)
+		return err
+	}, selectFile+`where signature_id = $1 order by role, position`, r.ID)
+}
+
+func (s *Ledger) Insert(ctx context.Context, tx *store.Tx, r *Record) error {
+	options, err := storedOptions(&r.Options)
+	if err != nil {
+		return err
+	}
+	var target []byte
+	if r.Callback != nil {
+		if target, err = s.seal(callbackPurpose, r.Owner(), r.Callback); err != nil {
+			return err
+		}
+	}
+	// A call that signs at once has begun the work; what it leaves behind when its process
+	// dies comes first.
+	starts, turn, weight := 1, `cast($26 as bigint)`, 0
+	if r.LeaseBy == "" && !r.State.Final() {
+		starts, turn, weight = 0, job.Turn(Table, Ready, "$2", "$26"), r.weight()
+	}
+	err = tx.Later(ctx, `insert into signatures (id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type,
+			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, starts, created_at, updated_at, turn)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, `+turn+`)`,
+		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), r.Type,
+		options, r.Title, r.Description, r.ErrorNumber, r.ErrorMessage, r.Secret, target, r.ChargeID, r.Approval,
+		store.Millis(r.ApprovalUntil), store.Millis(r.FilesUntil), r.LeaseBy, store.Millis(r.LeaseUntil), starts, store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt), weight)
+	if err != nil {
+		return fmt.Errorf("signing: store record: %w", err)
+	}
+	return s.InsertFiles(ctx, tx, r.ID, r.rows()...)
+}
+
+func (r *Record) files() []*File {
+	all := append([]*File{}, r.Inputs...)
+	for _, f := range []*File{r.Validated, r.Signed, r.Image} {
+		if f != nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// Filter narrows a list; empty fields do not.
+type Filter struct {
+	State           State
+	CertificateType string
+	Type            string
+	After           string // only what comes behind it in the list
+	Skip, Limit     int
+}
+
+func (f Filter) page() store.Page { return store.Page{After: f.After, Skip: f.Skip, Limit: f.Limit} }
+
+// What a record may say of its format and its certificate.
+var (
+	recordTypes      = append([]string{""}, slices.Sorted(maps.Keys(request.LibraryFormats))...)
+	certificateTypes = []string{"EU-QES_automatic", "EU-QES_otp", "EU-QES_eseal"}
+)
+
+// List returns records of an account, newest first, without their files.
+func (s *Ledger) List(ctx context.Context, account string, f Filter) ([]*Record, error) {
+	query, args := f.page().IDs(`signatures where account_id = $1 and deleted_at = 0`, []any{account},
+		store.Facet{Column: "certificate_type", Is: f.CertificateType, Words: certificateTypes},
+		store.Facet{Column: "signature_type", Is: f.Type, Words: recordTypes},
+		store.Facet{Column: "state", Is: string(f.State), Words: stateWords()})
+	return s.listed(ctx, query, args...)
+}
+
+// listed reads the records whose ids a query gives, newest first.
+func (s *Ledger) listed(ctx context.Context, query string, args ...any) ([]*Record, error) {
+	rows, err := s.DB.Read().Query(ctx, query, args...)
+	ids, err := store.All("signing: list", rows, err, store.Column[any])
+	if err != nil || len(ids) == 0 {
+		return []*Record{}, err
+	}
+	rows, err = s.DB.Read().Query(ctx, `select `+columns+` from signatures where id`+store.In(len(ids))+` and `+only(`deleted_at = 0`)+` order by id desc`, ids...)
+	return store.All("signing: list", rows, err, s.scan)
+}
+
+// Search finds the record with an id, or those with a piece of text in their title
+// or in the names of their documents, the newest first. It looks into so many
+// records behind f.After: into 1.3 million it took 4 s of processor to find
+// nothing. further is where to go on, empty at the end.
+func (s *Ledger) Search(ctx context.Context, account, text string, f Filter, most int) (found []*Record, further string, err error) {
+	narrow := ` from signatures where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)`
+	args := []any{account, string(f.State), f.CertificateType, f.Type, text}
+	rows, err := s.DB.Read().Query(ctx, `select `+columns+narrow+` and id = $5`, args...)
+	if found, err = store.All("signing: search", rows, err, s.scan); err != nil || len(found) > 0 {
+		return found, "", err
+	}
+	last, lastArgs := store.Page{After: f.After, Skip: most - 1, Limit: 1}.Of(account)
+	err = s.DB.Read().QueryRow(ctx, `select id from signatures where account_id = $1 and deleted_at = 0`+last, lastArgs...).Scan(&further)
+	if err != nil && !errors.Is(err, store.ErrNoRows) {
+		return nil, "", fmt.Errorf("signing: search: %w", err)
+	}
+	one := f.page()
+	one.Limit++ // is there more?
+	tail, args := one.Of(append(args[:4], like(text), further)...)
+	rows, err = s.DB.Read().Query(ctx, `select `+columns+narrow+` and id >= $6
+		and (lower(title) like $5 escape '!' or exists (select 1 from signature_files f where f.signature_id = signatures.id and lower(f.label) like $5 escape '!'))`+tail, args...)
+	if found, err = store.All("signing: search", rows, err, s.scan); len(found) > f.Limit {
+		found, further = found[:f.Limit], found[f.Limit-1].ID
+	}
+	return found, further, err
+}
+
+// like is a pattern of SQL for texts that hold a piece.
+func like(piece string) string {
+	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(piece)) + "%"
+}
+
+// WrittenAnew says whether what was signed is a copy of a PDF that could be read in
+// more than one way.
+func (r *Record) WrittenAnew() bool {
+	return r.Type == "pades" && len(r.Inputs) == 1 && !r.Options.EncryptAny && r.Validated != nil && r.Validated.SHA256 != r.Inputs[0].SHA256
+}
+
+// Asked is the format that the caller named; empty where none was.
+func (r *Record) Asked() string { return r.Options.Asked }
+
+// Fault is why a record ended in error.
+func (r *Record) Fault() *fault.Error { return &fault.Error{Code: r.ErrorNumber, Text: r.ErrorMessage} }
+
+// Waits says that a record is signed only once another token has approved it.
+func (r *Record) Waits() bool { return r.Approval == ApprovalWaiting && !r.State.Final() }

@@ -1,0 +1,78 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// retained is what the log tells of documents that were deleted: until when they
+// were to be kept, as the row said then.
+type retained struct {
+	Until int64 `json:"until"`
+}
+
+// HoldsBlobs returns those of some blobs that are documents of records; it is a
+// blob.Holder. A signed document may stand on the blob of its input: both belong
+// to one record, and go together.
+func (s *Ledger) HoldsBlobs(ctx context.Context, ids []string) ([]string, error) {
+	rows, err := s.DB.Read().Query(ctx, `select substr(blob, 1, 24) from signature_files where blob <> '' and substr(blob, 1, 24)`+store.In(len(ids)), store.Args(ids)...)
+	return store.All("signing: look for documents", rows, err, store.Column[string])
+}
+
+// What sweeps look for, each out of an index of its own. That an approval is late
+// is not said by isWaiting: SQLite would take the index of all that waits, and look
+// at each of them.
+var (
+	selectLateApprovals = `select id from signatures where approval = 'WAITING' and deleted_at = 0 and not ` + isEnded + ` and approval_until < $1`
+	selectOldFiles      = `select id from signatures where files_until > 0 and files_until < $1 and ` + isEnded + ` and deleted_at = 0`
+	selectOldRecords    = `select id from signatures where created_at < $1 and ` + isEnded + ` and deleted_at = 0`
+)
+
+func (s *Ledger) ids(ctx context.Context, query string, before time.Time, most int) ([]string, error) {
+	rows, err := s.DB.Read().Query(ctx, query+` limit $2`, store.Millis(before), most)
+	return store.All("signing: sweep", rows, err, store.Column[string])
+}
+
+func (s *Ledger) LateApprovals(ctx context.Context, at time.Time, most int) ([]string, error) {
+	return s.ids(ctx, selectLateApprovals, at, most)
+}
+
+func (s *Ledger) oldFiles(ctx context.Context, at time.Time, most int) ([]string, error) {
+	return s.ids(ctx, selectOldFiles, at, most)
+}
+
+func (s *Ledger) oldRecords(ctx context.Context, at time.Time, most int) ([]string, error) {
+	return s.ids(ctx, selectOldRecords, at, most)
+}
+
+// tombstone leaves of a record that it was there, and says in which state it ended.
+func tombstone(ctx context.Context, tx *store.Tx, id string, at time.Time) (state State, err error) {
+	err = tx.QueryRow(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
+			callback = null, error_message = '', signer = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and `+only(`deleted_at = 0`)+` returning state`,
+		store.Millis(at), id).Scan(&state)
+	if errors.Is(err, store.ErrNoRows) {
+		return state, fault.New(fault.NotFound, "no such signature")
+	}
+	if err != nil {
+		return state, fmt.Errorf("signing: erase: %w", err)
+	}
+	_, err = tx.Exec(ctx, `delete from signature_files where signature_id = $1`, id)
+	return state, err
+}
+
+// forgetFiles says of a record that its documents are gone.
+func (s *Ledger) forgetFiles(ctx context.Context, tx *store.Tx, r *Record, at time.Time) error {
+	if _, err := tx.Exec(ctx, `update signatures set files_until = -abs(files_until) where id = $1`, r.ID); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2`, store.Millis(at), r.ID); err != nil {
+		return err
+	}
+	told := Events{Record: r}
+	return s.Audit.Append(ctx, tx, told.Event("retention", "documents deleted at the end of their retention", retained{store.Millis(r.FilesUntil)}))
+}

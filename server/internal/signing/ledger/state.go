@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// State of a record.
+type State string
+
+// The states, as the wire spells them.
+const (
+	WaitValidation State = "WAIT_VALIDATION"
+	WaitSign       State = "WAIT_SIGN"
+	Done           State = "DONE"
+	Error          State = "ERROR"
+)
+
+// next holds every step that is allowed; docs/lifecycle.md is the same table.
+var next = map[State][]State{
+	WaitValidation: {WaitSign, Error},
+	WaitSign:       {Done, Error},
+}
+
+// States in the order of a life.
+var States = []State{WaitValidation, WaitSign, Done, Error}
+
+func stateWords() (words []string) {
+	for _, s := range States {
+		words = append(words, string(s))
+	}
+	return words
+}
+
+// Next returns the states that may follow; none follow an end.
+func (s State) Next() []State { return next[s] }
+
+// Final says that nothing follows.
+func (s State) Final() bool { return len(next[s]) == 0 }
+
+// stateIs is the condition of SQL that a record is in one of the states that
+// have a property.
+func stateIs(has func(State) bool) string {
+	var words []string
+	for _, s := range States {
+		if has(s) {
+			words = append(words, "'"+string(s)+"'")
+		}
+	}
+	return "state in (" + strings.Join(words, ", ") + ")"
+}
+
+var (
+	isWaiting = stateIs(func(s State) bool { return !s.Final() })
+	isEnded   = stateIs(State.Final)
+	// isWaitSign: what will be signed is known.
+	isWaitSign = stateIs(func(s State) bool { return s == WaitSign })
+	// workable: it waits, and for nobody's approval.
+	workable = isWaiting + ` and deleted_at = 0 and not (` + isWaitSign + ` and approval = 'WAITING')`
+)
+
+// only is a condition on a row that is found by its id. Said plainly, PostgreSQL may take an
+// index of some rows, that of all that waits or of all that were not deleted, which looks
+// smaller than that of the ids, and read through whatever is in it: 539 pages for a
+// signature among 800, 0.9 ms of the 1.6 that PostgreSQL took for all of it.
+func only(condition string) string { return "(" + condition + ") is true" }
+
+// ErrLost says that another worker has taken the record over: whatever we have
+// is dropped.
+var ErrLost = errors.New("signing: the record was taken over")
+
+// transition moves a record along the table, if it is still ours: whoever took
+// it over has it, and we get ErrLost. What else changes is given as SQL whose
+// arguments begin with $5.
+func transition(ctx context.Context, tx *store.Tx, r *Record, lease string, to State, set string, args ...any) error {
+	err := tx.Expect(ctx, 1, ErrLost, moveTo(to, set),
+		append([]any{string(to), store.Millis(r.UpdatedAt), r.ID, lease}, args...)...)
+	if err != nil {
+		return fmt.Errorf("signing: to %s: %w", to, err)
+	}
+	return nil
+}
+
+func moveTo(to State, set string) string {
+	from := stateIs(func(s State) bool { return slices.Contains(s.Next(), to) })
+	return `update signatures set state = $1, updated_at = $2, ` + set + ` where id = $3 and ` + only(`lease_by = $4 and deleted_at = 0 and `+from)
+}
+
+// A record is its own place in the queue: while it waits, and for nobody's approval, it
+// is ready, in the order of the turns of accounts.
+const Table = "signatures"
+
+var Ready = workable
+
+// weight of a record in turns.
+func (r *Record) weight() int {
+	if r.Options.Batch {
+		return len(r.Inputs)
+	}
+	return 1
+}
+
+// StoreValidated is the step after validation. A record that waits for an approval
+// gives its lease back: the approval brings the work.
+func StoreValidated(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
+	set := `signature_type = $5, secret = $6`
+	if r.Approval == ApprovalWaiting {
+		set += `, lease_by = '', lease_until = 0`
+	}
+	return transition(ctx, tx, r, lease, WaitSign, set, r.Type, r.Secret)
+}
+
+// StoreEnd ends a record as it says itself, DONE or ERROR.
+func StoreEnd(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
+	const over = `, secret = null, lease_by = '', lease_until = 0`
+	if r.State == Done {
+		return transition(ctx, tx, r, lease, Done, `signature_type = $5, achieved_level = $6, signer = $7`+over, r.Type, r.Achieved, storedSigner(r.Signer))
+	}
+	return transition(ctx, tx, r, lease, Error, `error_number = $5, error_message = $6, signature_type = $7`+over, r.ErrorNumber, r.ErrorMessage, r.Type)
+}
+
+var leaseOn = `update signatures set lease_until = $1 where id = $2 and ` + only(`lease_by = $3 and state = $4 and approval in ('', 'APPROVED') and deleted_at = 0`)
+
+// KeepLease makes sure that the record is ours and may be signed.
+func KeepLease(ctx context.Context, tx *store.Tx, r *Record, lease string, until time.Time) error {
+	return tx.Expect(ctx, 1, ErrLost, leaseOn, store.Millis(until), r.ID, lease, string(WaitSign))
+}

@@ -1,9 +1,0 @@
-package signing
-
-import (
-	"testing"
-
-	"rogito.dev/rogito/server/internal/store/storetest"
-)
-
-func TestMain(m *testing.M) { storetest.Main(m) }
