@@ -37,6 +37,7 @@ type nest struct {
 func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	read, family := sniff(f.Source)
 	if read == nil {
+		n.names(f, level)
 		return nil
 	}
 	l := &report.Layer{Level: level, Name: f.Name}
@@ -50,6 +51,8 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
 		return err
 	case errors.Is(err, ErrNotSigned):
+		return nil
+	case errors.Is(err, asic.ErrNotContainer) && n.names(f, level):
 		return nil
 	case errors.Is(err, asic.ErrNotContainer):
 		return n.archive(f, level)
@@ -72,6 +75,7 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	}
 	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !ades.Fatal(l.Document.Problems) {
 		if family != "PDF" || !cutOff(f.Source) {
+			_ = family == string(KindZIP) && n.names(f, level)
 			return nil // readable and not signed
 		}
 		n.broken(l, f, family, finding.CutOff.Malformed("PDF", ""))
@@ -82,7 +86,20 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		}
 	}
 	n.facts.Layers = append(n.facts.Layers, l)
-	return n.inside(l, level)
+	return n.inside(l, level, nil)
+}
+
+// names tells a file that is signed in a way that is not judged.
+func (n *nest) names(f ades.File, level int) bool {
+	what := named(f.Source)
+	if what == "" {
+		return false
+	}
+	n.facts.Notes = append(n.facts.Notes, finding.NotJudged.Problem(f.Name, what))
+	if level == 0 {
+		n.facts.NotJudged = what
+	}
+	return true
 }
 
 // archive is a ZIP that is no container: its files are opened where that is
@@ -97,6 +114,13 @@ func (n *nest) archive(f ades.File, level int) error {
 		d.Problems = problems
 	}
 	files = slices.DeleteFunc(files, litter)
+	l := &report.Layer{Level: level, Name: f.Name, Document: d}
+	var beside map[string]ades.File
+	if n.o.Recursive {
+		var covered map[string]bool
+		beside, covered = paired(n.ctx, files)
+		files = slices.DeleteFunc(files, func(f ades.File) bool { return covered[f.Name] && beside[f.Name].Source == nil })
+	}
 	for _, one := range files {
 		d.Parts = append(d.Parts, ades.Part{Kind: ades.FilePart, Name: one.Name})
 	}
@@ -105,13 +129,12 @@ func (n *nest) archive(f ades.File, level int) error {
 			return err
 		}
 	}
-	l := &report.Layer{Level: level, Name: f.Name, Document: d}
 	n.facts.Layers = append(n.facts.Layers, l)
 	if !n.o.Recursive {
 		return nil
 	}
 	d.Content = files
-	return n.inside(l, level)
+	return n.inside(l, level, beside)
 }
 
 // litter is what systems leave in archives by themselves: it is of their own
@@ -248,8 +271,8 @@ func cutOff(src ades.Source) bool {
 }
 
 // inside opens the content of a layer. A signed PDF is its own content and
-// has nothing inside it.
-func (n *nest) inside(l *report.Layer, level int) error {
+// has nothing inside it. What lies beside detached signatures is their content.
+func (n *nest) inside(l *report.Layer, level int, beside map[string]ades.File) error {
 	if l.Document == nil {
 		return nil
 	}
@@ -282,7 +305,11 @@ func (n *nest) inside(l *report.Layer, level int) error {
 				continue // an enveloped signature's content is the document itself
 			}
 		}
-		if err := n.open(f, level+1, ades.ReadOptions{Password: n.o.Password, Certificates: n.known}); err != nil {
+		in := ades.ReadOptions{Password: n.o.Password, Certificates: n.known}
+		if c, ok := beside[f.Name]; ok {
+			in.Detached = []ades.File{c}
+		}
+		if err := n.open(f, level+1, in); err != nil {
 			return err
 		}
 	}

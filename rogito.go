@@ -103,7 +103,8 @@ const (
 	KindASiC            Kind = "ASiC"
 	KindODF             Kind = "ODF"
 	KindOOXML           Kind = "OOXML"
-	KindZIP             Kind = "ZIP" // and none of those above
+	KindZIP             Kind = "ZIP"        // and none of those above
+	KindNotJudged       Kind = "not judged" // signed in a way that is not read here
 	KindOther           Kind = ""
 )
 
@@ -112,8 +113,14 @@ const (
 func Detect(src ades.Source) Kind {
 	kind := kindOf(src)
 	switch kind {
+	case KindOther:
+		if named(src) != "" {
+			return KindNotJudged
+		}
 	case KindZIP:
 		switch f, ok := asic.Detect(src); {
+		case named(src) != "":
+			return KindNotJudged
 		case ok && f == ades.ODF:
 			return KindODF
 		case ok && f == ades.OOXML:

@@ -24,6 +24,9 @@ type Facts struct {
 	Certificates map[string]*Certificate  `json:"certificates"`          // by id
 	Paths        map[string][]*Path       `json:"paths,omitempty"`       // by the id of the leaf, best first
 	Revocations  map[string][]*Revocation `json:"revocations,omitempty"` // by the id of the certificate
+	// NotJudged names a signed file of a kind that is known and not judged, such
+	// as "an OpenPGP signature"; there are no layers then.
+	NotJudged string `json:"notJudged,omitempty"`
 	// TrustState says what the anchors were made of at that time.
 	TrustState TrustState `json:"trustState"`
 	// Notes of the gathering: what could not be fetched, which limit was met.

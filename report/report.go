@@ -14,7 +14,7 @@ type Outcome int
 const (
 	OutcomeValid        Outcome = iota
 	OutcomeInvalid              // or nobody signed
-	OutcomeUndetermined         // or valid for a part
+	OutcomeUndetermined         // or valid for a part, or of a kind that is not judged
 )
 
 // Outcome of the whole document. A file that is itself a time-stamp is good
@@ -35,6 +35,8 @@ func (r *Report) Outcome() Outcome {
 			}
 		}
 		return worst
+	case r.Facts.NotJudged != "":
+		return OutcomeUndetermined
 	case len(c.Signatures) == 0 || c.Indication == TotalFailed:
 		return OutcomeInvalid
 	}

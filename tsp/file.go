@@ -32,6 +32,7 @@ func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	doc := &ades.Document{Format: ades.TST, Timestamps: []*ades.Timestamp{ts}}
 	for _, f := range r.Detached {
 		over, err := Read(token, cms.OfSource(f.Source))
 		if err != nil {
@@ -41,11 +42,14 @@ func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 			ts.ImprintIntact = over.ImprintIntact
 		}
 	}
+	if len(r.Detached) == 1 && ts.ImprintIntact == ades.Yes {
+		doc.Content = r.Detached
+	}
 	for _, why := range []error{cms.AroundArmour(src), cms.After(bytes.NewReader(rest), 0), cms.Beside(bytes.NewReader(raw), nil)} {
 		if why != nil {
 			ts.Problems = append(ts.Problems, finding.Of("", why))
 		}
 	}
 	ts.Kind = ades.DetachedTimestamp
-	return &ades.Document{Format: ades.TST, Timestamps: []*ades.Timestamp{ts}}, nil
+	return doc, nil
 }

@@ -28,7 +28,7 @@ type verifyCommand struct {
 	Password     string   `env:"ROGITO_PDF_PASSWORD" help:"password of an encrypted PDF"`
 	PasswordFile string   `placeholder:"FILE" help:"file with the password of an encrypted PDF"`
 	At           string   `placeholder:"DATE" help:"the verdict as at the end of that day (YYYY-MM-DD) or at that time (RFC 3339)"`
-	Recursive    bool     `short:"r" help:"open signed documents inside signed documents"`
+	Outer        bool     `help:"judge the outermost document alone, not the signed documents inside it"`
 	PolicyFile   string   `name:"policy" placeholder:"FILE" help:"judge by this policy (YAML or JSON) in place of the default one"`
 	Summary      bool     `xor:"form" help:"print one line a file, and a count"`
 	Quiet        bool     `short:"q" xor:"form" help:"print nothing: the exit code tells"`
@@ -105,7 +105,7 @@ func (c *verifyCommand) Run(s *session) error {
 }
 
 func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOptions, error) {
-	o := rogito.VerifyOptions{Recursive: c.Recursive, Password: c.Password, Expect: ades.Expectation{Element: c.Element, File: c.File}}
+	o := rogito.VerifyOptions{Recursive: !c.Outer, Password: c.Password, Expect: ades.Expectation{Element: c.Element, File: c.File}}
 	store, err := c.store(s)
 	if err != nil {
 		return nil, o, err
@@ -183,6 +183,9 @@ func (c *verifyCommand) one(s *session, v *rogito.Verifier, o rogito.VerifyOptio
 	o.Recursive = o.Recursive || it.broken // to be told what is wrong with it
 	if j.err = it.load(); j.err != nil {
 		return j
+	}
+	if len(o.Detached) == 0 {
+		o.Detached = it.beside
 	}
 	r, err := v.Verify(s.ctx, it.Source, o)
 	if err != nil {

@@ -18,11 +18,12 @@ import (
 
 // item is a file that a command was led to: by its name, in a folder or in a zip.
 type item struct {
-	ades.File        // its name is the path as people are told it
-	root, rel string // the folder that led to it, and the path below that: where its results go
-	named     bool   // the caller named it, and not what is around it
-	broken    bool   // a zip that readers take in two ways, or not at all
-	err       error  // why there is no source
+	ades.File             // its name is the path as people are told it
+	root, rel string      // the folder that led to it, and the path below that: where its results go
+	named     bool        // the caller named it, and not what is around it
+	broken    bool        // a zip that readers take in two ways, or not at all
+	beside    []ades.File // what a detached signature or time-stamp is over, by the names of both
+	err       error       // why there is no source
 	release   func()
 }
 
@@ -30,12 +31,17 @@ type item struct {
 const maxZips = 4
 
 // walk leads to the files at the paths; plain zips are folders where zips is
-// set. An item is released by whoever takes it.
+// set. Files that lie beside a detached signature or time-stamp over them come
+// with that. An item is released by whoever takes it.
 func (s *session) walk(files []found, zips bool) iter.Seq[item] {
 	return func(yield func(item) bool) {
+		beside, covered := s.pairs(files, zips)
 		for _, p := range files {
 			if s.ctx.Err() != nil {
 				return
+			}
+			if covered[p.path] && beside[p.path] == "" {
+				continue
 			}
 			it := item{File: ades.File{Name: p.path}, root: strings.TrimSuffix(p.path, p.rel), rel: p.rel, named: p.named, release: func() {}}
 			f, err := openFile(p.path)
@@ -44,11 +50,53 @@ func (s *session) walk(files []found, zips bool) iter.Seq[item] {
 			} else {
 				it.Source, it.release = f, func() { f.Close() }
 			}
+			if c := beside[p.path]; c != "" && err == nil {
+				content, err := openFile(c)
+				if err != nil {
+					it.err = err
+				} else {
+					it.beside = []ades.File{{Name: filepath.Base(c), Source: content}}
+					it.release = func() { f.Close(); content.Close() }
+				}
+			}
 			if !s.unzip(it, zips, 0, yield) {
 				return
 			}
 		}
 	}
+}
+
+// pairs finds detached signatures and time-stamps whose files lie beside them,
+// and the files that are covered so.
+func (s *session) pairs(files []found, zips bool) (beside map[string]string, covered map[string]bool) {
+	beside, covered = map[string]string{}, map[string]bool{}
+	if !zips { // one file is looked at, and what counts in it is named
+		return beside, covered
+	}
+	present := map[string]bool{}
+	for _, p := range files {
+		present[p.path] = true
+	}
+	for _, p := range files {
+		c := rogito.ContentName(p.path)
+		if c == "" || s.ctx.Err() != nil {
+			continue
+		}
+		if !present[c] {
+			if info, err := os.Stat(c); !p.named || err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+		}
+		f, err := openFile(p.path)
+		if err != nil {
+			continue // told when its turn comes
+		}
+		if rogito.IsDetached(s.ctx, f) {
+			beside[p.path], covered[c] = c, true
+		}
+		f.Close()
+	}
+	return beside, covered
 }
 
 // unzip yields an item, or what is in it where it is a plain zip. The zip is
@@ -64,7 +112,21 @@ func (s *session) unzip(it item, zips bool, depth int, yield func(item) bool) bo
 	}
 	var inside sync.WaitGroup
 	more := true
+	byName := map[string]ades.File{}
 	for _, f := range files {
+		byName[f.Name] = f
+	}
+	beside, covered := map[string]ades.File{}, map[string]bool{}
+	for _, f := range files {
+		if c, ok := byName[rogito.ContentName(f.Name)]; ok && rogito.IsDetached(s.ctx, f.Source) {
+			beside[f.Name], covered[c.Name] = c, true
+		}
+	}
+	for _, f := range files {
+		content, signs := beside[f.Name]
+		if covered[f.Name] && !signs {
+			continue
+		}
 		if more = more && s.ctx.Err() == nil; !more {
 			break
 		}
@@ -72,6 +134,9 @@ func (s *session) unzip(it item, zips bool, depth int, yield func(item) bool) bo
 		in := item{
 			File: ades.File{Name: it.Name + "/" + f.Name, Source: f.Source}, release: inside.Done,
 			root: it.root, rel: filepath.Join(strings.TrimSuffix(it.rel, filepath.Ext(it.rel)), filepath.FromSlash(f.Name)),
+		}
+		if signs {
+			in.beside = []ades.File{content}
 		}
 		more = s.unzip(in, zips, depth+1, yield)
 	}

@@ -11,6 +11,9 @@ var (
 	LooksLike = row("LOOKS_LIKE", Info,
 		"this looks like {} but cannot be read{detail}",
 		"sembra {} ma non può essere letto{detail}")
+	NotJudged = row("KIND_NOT_JUDGED", Warning,
+		"this is {word}; Rogito does not judge it",
+		"questo file è {word}; Rogito non lo giudica")
 	TooManyLayers = row("TOO_MANY_LAYERS", Info,
 		"more than {} layers: what is inside was not opened",
 		"più di {} livelli: il contenuto interno non è stato aperto")

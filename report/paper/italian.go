@@ -72,6 +72,8 @@ var italianSentences = map[string]string{
 	"the authority is on the trusted list of %s.":                                                 "l'autorità è nell'elenco di fiducia: %s.",
 	"trust comes from a certificate of your own, not from an EU trusted list.":                    "la fiducia viene da un certificato aggiunto qui, non da un elenco di fiducia dell'UE.",
 	"Time-stamped by %s on %s.":                                                                   "Marcato temporalmente da %s il %s.",
+	"NOT JUDGED":                                                                                  "NON GIUDICATO",
+	"Verify it with a program for files of this kind.":                                            "Verificalo con un programma per file di questo tipo.",
 	"This document is not signed.":                                                                "Questo documento non è firmato.",
 	"Nobody signed this document.":                                                                "Nessuno ha firmato questo documento.",
 	"This is a zip archive with %s, not a signed container: as a whole it is not signed.":         "Questo è un archivio zip con %s, non un contenitore firmato: nel suo insieme non è firmato.",

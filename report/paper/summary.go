@@ -217,6 +217,9 @@ func (t *page) unsigned() words {
 		headline: t.l.T("NOT SIGNED"), who: t.l.T("Nobody signed this document."),
 	}
 	switch a := archive(t.r); {
+	case t.r.Facts.NotJudged != "":
+		w.headline = t.l.T("NOT JUDGED")
+		w.why = t.l.T("Verify it with a program for files of this kind.")
 	case a != nil:
 		files := count(t.l, len(a.Parts), "1 file", "%d files")
 		w.sentence = t.l.f("This is a zip archive with %s, not a signed container: as a whole it is not signed.", files)
@@ -230,8 +233,12 @@ func (t *page) unsigned() words {
 		w.why = t.l.T("There is nothing to verify. If the signature is a file of its own (.p7s, .sig, .xml), verify that file and give this one as its content.")
 	}
 	for _, note := range t.r.Facts.Notes {
-		if note.Code == finding.LooksLike.Code {
-			w.why = sentence(t.l.Message(report.Message{Code: note.Code, Values: note.Values, Text: note.Text}))
+		said := sentence(t.l.Message(report.Message{Code: note.Code, Values: note.Values, Text: note.Text}))
+		switch note.Code {
+		case finding.LooksLike.Code:
+			w.why = said
+		case finding.NotJudged.Code:
+			w.sentence, w.who = said, said
 		}
 	}
 	return w

@@ -344,17 +344,31 @@ func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Sou
 
 func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) error {
 	docs := body.Form("inputDocument")
-	if len(docs) != 1 {
-		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once: -F inputDocument=@FILE")
+	if len(docs) == 0 || len(docs) > 2 {
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once, or with the file that it signs beside it: -F inputDocument=@FILE")
 	}
+	var files []ades.File
+	for _, d := range docs {
+		src, err := v.document(d.Text, fault.BadVerifyDocument, "inputDocument")
+		if err != nil {
+			return err
+		}
+		if src.Size() == 0 && !d.File {
+			return fault.New(fault.BadVerifyDocument, "inputDocument is required: choose a file")
+		}
+		files = append(files, ades.File{Name: d.Text.Name(), Source: src})
+	}
+	if len(files) == 2 { // a detached signature and its file, in any order
+		if rogito.ContentName(files[1].Name) == files[0].Name {
+			files[0], files[1] = files[1], files[0]
+		}
+		if rogito.ContentName(files[0].Name) != files[1].Name {
+			return fault.New(fault.BadVerifyDocument, "two files are verified at once only where one is the detached signature of the other, by its name (x and x.p7s)")
+		}
+		q.o.Detached = files[1:]
+	}
+	q.src, q.name = files[0].Source, files[0].Name
 	var err error
-	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
-		return err
-	}
-	if q.src.Size() == 0 && !docs[0].File {
-		return fault.New(fault.BadVerifyDocument, "inputDocument is required: choose a file")
-	}
-	q.name = docs[0].Text.Name()
 	for _, p := range body.Form("detachedContent") {
 		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
 		if err != nil {

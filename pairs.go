@@ -1,0 +1,63 @@
+package rogito
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+)
+
+// detachedExtensions are those that a signature or time-stamp beside its file
+// adds to the file's name.
+var detachedExtensions = []string{".p7s", ".p7m", ".p7", ".sig", ".tst", ".tsr", ".xml", ".xades", ".xsig", ".json", ".jws"}
+
+// ContentName is the name of the file that a detached signature or time-stamp
+// of this name lies beside: plan.dwg for plan.dwg.p7s; "" where the name says
+// nothing of the kind. Whether it is one, [IsDetached] tells.
+func ContentName(name string) string {
+	ext := path.Ext(name)
+	if !slices.Contains(detachedExtensions, strings.ToLower(ext)) {
+		return ""
+	}
+	if base := strings.TrimSuffix(name, ext); base != "" && !strings.HasSuffix(base, "/") {
+		return base
+	}
+	return ""
+}
+
+// IsDetached reports whether a file is a signature or time-stamp over content
+// that it does not carry.
+func IsDetached(ctx context.Context, src ades.Source) bool {
+	doc, err := Read(ctx, src, ades.ReadOptions{})
+	if err != nil || len(doc.Signatures)+len(doc.Timestamps) == 0 || len(doc.Content) > 0 {
+		return false
+	}
+	for _, s := range doc.Signatures {
+		if slices.ContainsFunc(s.References, func(r ades.Reference) bool { return r.Found && r.Kind == "message-digest" }) {
+			return false
+		}
+		if !slices.ContainsFunc(s.References, func(r ades.Reference) bool { return !r.Found }) {
+			return false
+		}
+	}
+	return true
+}
+
+// paired are the files of a folder or archive that lie beside a detached
+// signature or time-stamp over them, by the name of that; and the names of
+// those files, which have no verdict of their own.
+func paired(ctx context.Context, files []ades.File) (content map[string]ades.File, covered map[string]bool) {
+	byName := map[string]ades.File{}
+	for _, f := range files {
+		byName[f.Name] = f
+	}
+	content, covered = map[string]ades.File{}, map[string]bool{}
+	for _, f := range files {
+		if c, ok := byName[ContentName(f.Name)]; ok && IsDetached(ctx, f.Source) {
+			content[f.Name], covered[c.Name] = c, true
+		}
+	}
+	return content, covered
+}
