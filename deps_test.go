@@ -36,6 +36,7 @@ internal/xmldom             ades internal/limits
 internal/xmldsig            ades internal/foreign internal/limits internal/oid internal/pkix internal/xmldom
 internal/cms                ades internal/foreign internal/limits internal/oid internal/pkix internal/finding
 internal/message            internal/foreign internal/finding
+internal/pec                ades internal/finding internal/message internal/xmldom
 internal/ers                ades tsp internal/cms internal/oid internal/xmldom internal/xmldsig internal/finding
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits internal/finding
@@ -52,7 +53,7 @@ internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
 tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix internal/finding
-cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix internal/finding
+cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pec internal/pkix internal/finding
 pades                       ades cades tsp internal/appearance internal/cms internal/handoff internal/limits internal/oid internal/pdf internal/pdf/rewrite internal/pkix internal/revision internal/typeface internal/finding
 xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/visible
@@ -135,7 +136,7 @@ server/internal/operator    server/internal/account server/internal/csc/server s
 server/internal/doctor      tsl internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
 server                      internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
-cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible internal/version internal/redact internal/fetch report/paper
+cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/message internal/pec internal/visible internal/version internal/redact internal/fetch report/paper
 `
 
 // pure are the packages that know neither clock, disk nor network.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/xades"
@@ -50,6 +52,8 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	switch {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
 		return err
+	case errors.Is(err, ErrNotSigned) && family == string(KindTimestampedData):
+		return n.mail(f, level)
 	case errors.Is(err, ErrNotSigned):
 		return nil
 	case errors.Is(err, asic.ErrNotContainer) && n.names(f, level):
@@ -135,6 +139,44 @@ func (n *nest) archive(f ades.File, level int) error {
 	}
 	d.Content = files
 	return n.inside(l, level, beside)
+}
+
+// mail is a message that is not signed itself, or what a signed message holds:
+// its attachments are opened, and so are the messages in it.
+func (n *nest) mail(f ades.File, level int) error {
+	if f.Source.Size() > limits.Armour || limits.BudgetOf(n.ctx).Spend(2*f.Source.Size()) != nil {
+		return nil
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(f.Source, 0, f.Source.Size()))
+	if err != nil {
+		return err
+	}
+	parts, why := message.Files(raw)
+	if why != nil {
+		n.facts.Notes = append(n.facts.Notes, finding.MailParts.Problem(f.Name, why))
+	}
+	d := &ades.Document{Format: ades.Mail}
+	if level == 0 { // nobody signed its text
+		d.Parts = append(d.Parts, ades.Part{Kind: ades.ContentPart, Name: "text"})
+	}
+	for _, p := range parts {
+		d.Content = append(d.Content, ades.File{Name: p.Name, Source: bytes.NewReader(p.Data)})
+		d.Parts = append(d.Parts, ades.Part{Kind: ades.FilePart, Name: p.Name})
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	l := &report.Layer{Level: level, Name: f.Name, Document: d}
+	if level == 0 {
+		if err := n.given(d, f); err != nil {
+			return err
+		}
+		n.facts.Layers = append(n.facts.Layers, l)
+		return n.inside(l, level, nil)
+	}
+	// What is covered from outside needs no layer: its attachments lie in what
+	// holds it.
+	return n.inside(l, level-1, nil)
 }
 
 // litter is what systems leave in archives by themselves: it is of their own
@@ -334,7 +376,7 @@ func (n *nest) unjudged(d *ades.Document) {
 // signature over it does not fit. A document of an office program is its own content.
 func plainOf(d *ades.Document) ades.Source {
 	switch {
-	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.OOXML || d.Format == ades.ZIP || ades.Fatal(d.Problems) || d.Fits() != ades.Yes:
+	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.OOXML || d.Format == ades.ZIP || d.Format == ades.Mail || ades.Fatal(d.Problems) || d.Fits() != ades.Yes:
 		return nil
 	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
 		return d.Content[0].Source

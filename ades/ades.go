@@ -47,6 +47,7 @@ const (
 	TST     Format = "TST"     // a time-stamp token on its own
 	PKCS1   Format = "PKCS1"   // a bare signature value
 	ZIP     Format = "ZIP"     // an archive that is no signature container
+	Mail    Format = "MAIL"    // a message that is not signed itself
 )
 
 // Level is a baseline level of EN 319 122, 132, 142 and 162.

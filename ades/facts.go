@@ -68,6 +68,8 @@ type Document struct {
 	// the content of a CMS, the regions of an XML document. A PDF has none here:
 	// there the changes after signing tell.
 	Parts []Part `json:"parts,omitempty"`
+	// PEC is what a provider of certified mail says of the message.
+	PEC *PEC `json:"pec,omitempty"`
 	// Content is the signed content of this layer; nil when there is none or
 	// when it is not in the document.
 	Content []File `json:"-"`
@@ -103,6 +105,24 @@ func (d *Document) Fits() Tri {
 		return worst
 	}
 	return best
+}
+
+// PEC is what daticert.xml says: the facts that a provider of Italian certified
+// mail signs (RFC 6109).
+type PEC struct {
+	Type       string    `json:"type"` // tipo: posta-certificata, accettazione, avvenuta-consegna, …
+	Sender     string    `json:"sender"`
+	Recipients []string  `json:"recipients"`
+	Subject    string    `json:"subject"`
+	MessageID  string    `json:"messageId"` // of the message that it is about
+	Date       time.Time `json:"date"`
+	Provider   string    `json:"provider"`
+
+	ID       string `json:"id,omitempty"`       // that the provider gave it
+	Receipt  string `json:"receipt,omitempty"`  // completa, breve or sintetica
+	Delivery string `json:"delivery,omitempty"` // the address that a receipt of delivery is for
+	Error    string `json:"error,omitempty"`    // errore, where it is not "nessuno"
+	Detail   string `json:"detail,omitempty"`   // errore-esteso
 }
 
 // PartKind tells what a part of a document is.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/message"
+	"rogito.dev/rogito/internal/pec"
 )
 
 // IsSMIME reports whether a message is one that S/MIME signs.
@@ -97,9 +99,22 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 	if len(m.Parts) != 2 || !isSignature(m.Parts[1].Type) {
 		return nil, finding.MIMEParts.Malformed("MIME", "multipart/signed", len(m.Parts))
 	}
+	certified, why := pec.Read(m.Parts[0].Raw)
+	switch {
+	case errors.Is(why, pec.ErrNone):
+		why = nil
+	case why != nil:
+		why = finding.PECUnreadable.New(why)
+	default:
+		why = pec.Differs(top, certified)
+	}
+	m.Ambiguous = cmp.Or(m.Ambiguous, why)
 	signature, err := m.Parts[1].Decode()
 	if err != nil {
-		return nil, &ades.MalformedError{Format: "MIME", Where: "signature", Err: err}
+		why := finding.Of("signature", &ades.MalformedError{Format: "MIME", Where: "signature", Err: err})
+		return &ades.Document{Format: ades.PKCS7, PEC: certified, Signatures: []*ades.Signature{{
+			ID: "unreadable", Format: ades.PKCS7, Problems: []ades.Problem{why},
+		}}}, nil
 	}
 	var doc *ades.Document
 	// Signed is the canonical form; programs that sign in binary leave the line
@@ -120,6 +135,7 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 		}
 	}
 	ambiguous(doc, m.Ambiguous)
+	doc.PEC = certified
 	return doc, nil
 }
 

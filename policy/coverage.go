@@ -14,8 +14,8 @@ import (
 // caller named as what counts stands for the whole document.
 //
 // Layers lie inside each other. What a valid signature of an outer layer covers
-// is covered with everything inside it; a plain archive is covered by the
-// signatures of the files inside it.
+// is covered with everything inside it; a plain archive or message is covered by
+// the signatures of the files inside it.
 func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
 	t := &tree{facts: facts, policy: p, of: make([][]*report.Conclusion, len(facts.Layers)), passed: map[string]bool{}}
 	for _, c := range out.Signatures {
@@ -33,7 +33,7 @@ func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
 		if l.Document == nil {
 			continue
 		}
-		if len(t.of[i]) == 0 && l.Document.Format != ades.ZIP {
+		if len(t.of[i]) == 0 && !bundle(l.Document) {
 			continue // time-stamps only, or broken: not valid in any case
 		}
 		signed, unsigned := t.split(i)
@@ -151,17 +151,21 @@ func (t *tree) split(i int) (signed, unsigned []ades.Part) {
 // the signatures of the file itself do.
 func (t *tree) covered(i int, p ades.Part) bool {
 	l := t.facts.Layers[i]
-	if l.Document.Format == ades.ZIP {
+	if bundle(l.Document) {
 		for k := i + 1; k < len(t.facts.Layers) && t.facts.Layers[k].Level > l.Level; k++ {
 			if in := t.facts.Layers[k]; in.Level == l.Level+1 && in.Name == p.Name && in.Document != nil {
 				_, unsigned := t.split(k)
-				return (len(t.of[k]) > 0 || in.Document.Format == ades.ZIP) && len(unsigned) == 0
+				return (len(t.of[k]) > 0 || bundle(in.Document)) && len(unsigned) == 0
 			}
 		}
 		return false
 	}
 	return slices.ContainsFunc(p.CoveredBy, func(id string) bool { return t.passed[t.key(i, id)] })
 }
+
+// bundle: the document is one of others, each with its own signatures: a plain
+// archive, or a message that is not signed.
+func bundle(d *ades.Document) bool { return d.Format == ades.ZIP || d.Format == ades.Mail }
 
 // whole is for documents without parts: a PDF, where changes after signing
 // tell, and what a reader does not take apart.
@@ -172,7 +176,7 @@ func (t *tree) whole(i int) bool {
 			return true
 		}
 	}
-	return t.facts.Layers[i].Document.Format == ades.ZIP // an empty archive
+	return bundle(t.facts.Layers[i].Document) // an empty one
 }
 
 // enclosed: the layer lies in content that valid signatures of the layers
@@ -186,7 +190,7 @@ func (t *tree) enclosed(i int) bool {
 			continue
 		}
 		level = l.Level
-		if l.Document == nil || l.Document.Format == ades.ZIP {
+		if l.Document == nil || bundle(l.Document) {
 			name = l.Name
 			continue
 		}

@@ -59,6 +59,7 @@ type View struct {
 	Notes              []NoteView      `json:"noteReportList" doc:"remarks on the signatures and the document"`
 	Timestamps         []TimestampView `json:"timestamps" doc:"of a document that is only time-stamped"`
 	Findings           []FindingView   `json:"findings" doc:"about the document as a whole, by code"`
+	PEC                *ades.PEC       `json:"pec,omitempty" doc:"of certified mail: what its provider says of it"`
 	Trust              TrustView       `json:"trust" doc:"by which lists and anchors the verdict was reached"`
 }
 
@@ -154,6 +155,9 @@ func (r *Report) View(withPlain bool, lang string) (*View, error) {
 		TimestampsVerified: c.TimestampsVerified, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles),
 		Signatures: []SignatureView{}, Notes: r.notes(lang), Findings: findings(c.Messages, lang), Timestamps: []TimestampView{}, Trust: r.Trust(),
 	}
+	if len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil {
+		v.PEC = r.Facts.Layers[0].Document.PEC
+	}
 	for _, s := range c.Signatures {
 		v.Signatures = append(v.Signatures, r.signatureView(s, lang))
 	}
@@ -200,7 +204,7 @@ func (r *Report) Valid() bool {
 // Format is that of the outermost layer, "" when nothing is signed.
 func (r *Report) Format() string {
 	for _, l := range r.Facts.Layers {
-		if l.Document != nil && l.Document.Format != ades.ZIP {
+		if l.Document != nil && l.Document.Format != ades.ZIP && l.Document.Format != ades.Mail {
 			return string(l.Document.Format)
 		}
 	}

@@ -349,6 +349,15 @@ var (
 	MIMEParts = row("MIME_PARTS", Error,
 		"{} parts in place of a content and its signature",
 		"{} parti invece di un contenuto e della sua firma")
+	PECUnreadable = row("PEC_UNREADABLE", Error,
+		"what the provider of certified mail says (daticert.xml) cannot be read{detail}",
+		"quanto dichiara il gestore della PEC (daticert.xml) non può essere letto{detail}")
+	PECHeader = row("PEC_HEADER_DIFFERS", Error,
+		"the header of the message, which nobody signed, says something else than the provider of certified mail: {}",
+		"l'intestazione del messaggio, che nessuno ha firmato, dice altro rispetto al gestore della PEC: {}")
+	MailParts = row("MAIL_PARTS", Info,
+		"not all parts of the message could be opened{detail}",
+		"non tutte le parti del messaggio si sono potute aprire{detail}")
 	MIMEOwnContent = row("MIME_SIGNATURE_OWN_CONTENT", Error,
 		"the signature of the message carries content of its own",
 		"la firma del messaggio porta un contenuto proprio")

@@ -19,7 +19,7 @@ import (
 )
 
 // maxParts bounds the parts of one message.
-const maxParts = 16
+const maxParts = 256
 
 // Entity is a header and a body.
 type Entity struct {

@@ -97,3 +97,19 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func FuzzFiles(f *testing.F) {
+	f.Add([]byte(sample))
+	f.Add([]byte("Content-Type: message/rfc822; name=a.eml\r\n\r\n" + sample))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		files, _ := Files(raw)
+		if len(files) > maxFiles {
+			t.Errorf("%d files", len(files))
+		}
+		for _, one := range files {
+			if one.Name == "" || strings.ContainsAny(one.Name, `/\`) && one.Name != "/" {
+				t.Errorf("name %q", one.Name)
+			}
+		}
+	})
+}

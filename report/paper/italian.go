@@ -79,6 +79,8 @@ var italianSentences = map[string]string{
 	"This is a zip archive with %s, not a signed container: as a whole it is not signed.":         "Questo è un archivio zip con %s, non un contenitore firmato: nel suo insieme non è firmato.",
 	"Nobody signed the archive; the files in it may be signed each on its own.":                   "Nessuno ha firmato l'archivio; i file che contiene possono essere firmati ciascuno per sé.",
 	"Open it with recursive (rogito verify opens it like a folder) for a verdict on each file.":   "Per un esito su ciascun file aprilo con recursive (rogito verify lo apre come una cartella).",
+	"This is a message that nobody signed.":                                                       "Questo è un messaggio che nessuno ha firmato.",
+	"Nobody signed the message; the files attached to it may be signed each on its own.":          "Nessuno ha firmato il messaggio; i file allegati possono essere firmati ciascuno per sé.",
 	"None of the files in it is signed.":                                                          "Nessuno dei file che contiene è firmato.",
 	"There is nothing to verify. If the signature is a file of its own (.p7s, .sig, .xml), verify that file and give this one as its content.": "Non c'è nulla da verificare. Se la firma è un file a parte (.p7s, .sig, .xml), verifica quel file indicando questo come suo contenuto.",
 	"without a name": "senza nome",

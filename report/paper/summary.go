@@ -220,6 +220,10 @@ func (t *page) unsigned() words {
 	case t.r.Facts.NotJudged != "":
 		w.headline = t.l.T("NOT JUDGED")
 		w.why = t.l.T("Verify it with a program for files of this kind.")
+	case a != nil && a.Format == ades.Mail:
+		w.sentence = t.l.T("This is a message that nobody signed.")
+		w.who = t.l.T("Nobody signed the message; the files attached to it may be signed each on its own.")
+		w.why = t.l.T("None of the files in it is signed.")
 	case a != nil:
 		files := count(t.l, len(a.Parts), "1 file", "%d files")
 		w.sentence = t.l.f("This is a zip archive with %s, not a signed container: as a whole it is not signed.", files)
@@ -447,7 +451,7 @@ func join(parts ...string) string {
 
 // archive is a plain ZIP archive as the outermost layer; nil if it is none.
 func archive(r *report.Report) *ades.Document {
-	if len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && r.Facts.Layers[0].Document.Format == ades.ZIP {
+	if len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && (r.Facts.Layers[0].Document.Format == ades.ZIP || r.Facts.Layers[0].Document.Format == ades.Mail) {
 		return r.Facts.Layers[0].Document
 	}
 	return nil
