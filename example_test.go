@@ -189,3 +189,21 @@ func ExampleVerifier_policy() {
 	fmt.Println(r.Valid())
 	// Output: false
 }
+
+// Take the signed content out of a file, whoever signed it.
+func ExampleExtract() {
+	_, signer := people()
+	var out bytes.Buffer
+	_, err := rogito.Sign(context.Background(), rogito.File("note.txt", strings.NewReader("a note")), &out, signer.Key, rogito.Options{
+		SignParams: ades.SignParams{Certificate: signer.Certificate, Time: time.Now()},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	files, err := rogito.Extract(context.Background(), ades.File{Name: "note.txt.p7m", Source: bytes.NewReader(out.Bytes())}, ades.ReadOptions{})
+	if err != nil {
+		log.Fatal(err) // nothing that an intact signature does not cover is handed out
+	}
+	fmt.Println(files[0].Name, files[0].Source.Size())
+	// Output: note.txt 6
+}

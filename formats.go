@@ -222,12 +222,12 @@ var errDigest = errors.New("a digest can be signed as CAdES or PKCS1 only")
 // sniff chooses the reader of a document by its first bytes, and names the
 // kind of file; nil when it can carry no signature. Whether it carries one is
 // decided by the reader.
-func sniff(src ades.Source) (reader, string) {
+func sniff(src ades.Source) (reader, Kind) {
 	kind := kindOf(src)
 	if kind == KindSMIME { // CMS in the form of a message
-		return cades.ReadSMIME, string(kind)
+		return cades.ReadSMIME, kind
 	}
-	return formats[carriers[kind]].read, string(kind)
+	return formats[carriers[kind]].read, kind
 }
 
 // kindOf tells by the first bytes what kind of file may carry a signature. All
@@ -325,7 +325,7 @@ func readTimestamp(ctx context.Context, src ades.Source, r ades.ReadOptions) (*a
 			return nil, err
 		}
 		if !same {
-			doc.Timestamps[0].ImprintIntact = ades.No
+			doc.Timestamps[0].ImprintIntact, doc.Content = ades.No, nil
 		}
 	}
 	return doc, nil

@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
+	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
 )
 
@@ -37,14 +38,14 @@ type nest struct {
 
 // open reads one layer and, when asked to, those inside it.
 func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
-	read, family := sniff(f.Source)
+	read, kind := sniff(f.Source)
 	if read == nil {
 		n.names(f, level)
 		return nil
 	}
 	l := &report.Layer{Level: level, Name: f.Name}
 	source := f.Source
-	if family == "CMS" || family == "TST" {
+	if kind == KindCMS || kind == KindTimestamp {
 		source = limits.Paying(source, limits.BudgetOf(n.ctx))
 	}
 	doc, err := read(n.ctx, source, in)
@@ -52,7 +53,7 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	switch {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
 		return err
-	case errors.Is(err, ErrNotSigned) && family == string(KindTimestampedData):
+	case errors.Is(err, ErrNotSigned) && kind == KindTimestampedData:
 		return n.mail(f, level)
 	case errors.Is(err, ErrNotSigned):
 		return nil
@@ -66,11 +67,11 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	case n.ctx.Err() != nil && err != nil: // nobody waits for the answer
 		return n.ctx.Err()
 	case errors.Is(err, limits.ErrBudget):
-		n.broken(l, f, family, limits.ErrBudget)
+		n.broken(l, f, kind, limits.ErrBudget)
 	case err == nil:
 		l.Document = doc
 	case errors.As(err, &malformed), errors.Is(err, limits.ErrBudget), errors.Is(err, ades.ErrPassword), level > 0 && n.ctx.Err() == nil:
-		n.broken(l, f, family, err)
+		n.broken(l, f, kind, err)
 	default:
 		return err
 	}
@@ -78,11 +79,11 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		return nil
 	}
 	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !ades.Fatal(l.Document.Problems) {
-		if family != "PDF" || !cutOff(f.Source) {
-			_ = family == string(KindZIP) && n.names(f, level)
+		if kind != KindPDF || !cutOff(f.Source) {
+			_ = kind == KindZIP && n.names(f, level)
 			return nil // readable and not signed
 		}
-		n.broken(l, f, family, finding.CutOff.Malformed("PDF", ""))
+		n.broken(l, f, kind, finding.CutOff.Malformed("PDF", ""))
 	}
 	if level == 0 && l.Document != nil {
 		if err := n.given(l.Document, f); err != nil {
@@ -90,7 +91,7 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		}
 	}
 	n.facts.Layers = append(n.facts.Layers, l)
-	return n.inside(l, level, nil)
+	return n.inside(l, f.Source, level, nil)
 }
 
 // names tells a file that is signed in a way that is not judged.
@@ -138,7 +139,7 @@ func (n *nest) archive(f ades.File, level int) error {
 		return nil
 	}
 	d.Content = files
-	return n.inside(l, level, beside)
+	return n.inside(l, f.Source, level, beside)
 }
 
 // mail is a message that is not signed itself, or what a signed message holds:
@@ -172,11 +173,11 @@ func (n *nest) mail(f ades.File, level int) error {
 			return err
 		}
 		n.facts.Layers = append(n.facts.Layers, l)
-		return n.inside(l, level, nil)
+		return n.inside(l, f.Source, level, nil)
 	}
 	// What is covered from outside needs no layer: its attachments lie in what
 	// holds it.
-	return n.inside(l, level-1, nil)
+	return n.inside(l, f.Source, level-1, nil)
 }
 
 // litter is what systems leave in archives by themselves: it is of their own
@@ -242,41 +243,38 @@ func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
 // broken reports a file that cannot be read. Where it claims to be signed,
 // that is a signature with a broken form; else it is no signed document.
 // Either way the document as a whole is not valid.
-func (n *nest) broken(l *report.Layer, f ades.File, family string, err error) {
-	if !claims(f.Source, family) {
-		n.facts.Notes = append(n.facts.Notes, finding.LooksLike.Problem("", family, err))
+func (n *nest) broken(l *report.Layer, f ades.File, kind Kind, err error) {
+	if !claims(f.Source, kind) {
+		n.facts.Notes = append(n.facts.Notes, finding.LooksLike.Problem("", kind, err))
 		return
 	}
-	if family == "CMS" {
+	if kind == KindCMS {
 		// Where the SignedData itself is broken nobody knows how many signers
 		// it had: the layer is broken, and no signature is made up.
 		why := finding.Of("", err)
 		l.Broken = &why
-		l.Document = &ades.Document{Format: formatOf(family), Problems: []ades.Problem{why}}
+		l.Document = &ades.Document{Format: carriers[kind], Problems: []ades.Problem{why}}
 		return
 	}
 	l.Document = &ades.Document{
-		Format: formatOf(family),
+		Format: carriers[kind],
 		Signatures: []*ades.Signature{{
-			ID: "unreadable", Format: formatOf(family),
+			ID: "unreadable", Format: carriers[kind],
 			Problems: []ades.Problem{finding.Of("", err)},
 		}},
 	}
 }
 
-// formatOf names what a file of a family would have been.
-func formatOf(family string) ades.Format { return carriers[Kind(family)] }
-
-// marks are what a file of a family holds when it claims to be signed.
-var marks = map[string][]string{
-	"PDF": {"/ByteRange", "/Type/Sig", "/Type /Sig", "adbe.pkcs7", "ETSI.CAdES", "ETSI.RFC3161"},
-	"XML": {"http://www.w3.org/2000/09/xmldsig#", "SignedInfo"},
-	"ZIP": {"META-INF/", "documentsignatures.xml", "vnd.etsi.asic"},
+// marks are what a file of a kind holds when it claims to be signed.
+var marks = map[Kind][]string{
+	KindPDF: {"/ByteRange", "/Type/Sig", "/Type /Sig", "adbe.pkcs7", "ETSI.CAdES", "ETSI.RFC3161"},
+	KindXML: {"http://www.w3.org/2000/09/xmldsig#", "SignedInfo"},
+	KindZIP: {"META-INF/", "documentsignatures.xml", "vnd.etsi.asic"},
 }
 
 // claims looks for the marks of a signature in a file that cannot be parsed.
-func claims(src ades.Source, family string) bool {
-	list, ok := marks[family]
+func claims(src ades.Source, kind Kind) bool {
+	list, ok := marks[kind]
 	if !ok {
 		return true // CMS and time-stamps exist for nothing else
 	}
@@ -314,7 +312,7 @@ func cutOff(src ades.Source) bool {
 
 // inside opens the content of a layer. A signed PDF is its own content and
 // has nothing inside it. What lies beside detached signatures is their content.
-func (n *nest) inside(l *report.Layer, level int, beside map[string]ades.File) error {
+func (n *nest) inside(l *report.Layer, src ades.Source, level int, beside map[string]ades.File) error {
 	if l.Document == nil {
 		return nil
 	}
@@ -333,6 +331,13 @@ func (n *nest) inside(l *report.Layer, level int, beside map[string]ades.File) e
 	if !n.o.Recursive && l.Document.Format != ades.TST {
 		n.unjudged(l.Document)
 		return nil
+	}
+	if l.Document.Format == ades.TST && len(content) == 0 {
+		// A time-stamp that does not fit hands no content out; what it holds is
+		// judged all the same.
+		if d, err := tsp.ReadData(src); err == nil && d.Content != nil {
+			content = []ades.File{{Name: d.Name, Source: d.Content}}
+		}
 	}
 	for _, f := range content {
 		if f.Source == nil || len(n.facts.Layers) >= maxLayers {
@@ -364,7 +369,7 @@ func (n *nest) unjudged(d *ades.Document) {
 		if f.Source == nil || (d.Format == ades.XAdES || d.Format == ades.XMLDSig) && xades.LooksLikeXML(f.Source) {
 			continue
 		}
-		if read, family := sniff(f.Source); read != nil && claims(f.Source, family) {
+		if read, kind := sniff(f.Source); read != nil && claims(f.Source, kind) {
 			d.Problems = append(d.Problems, finding.NestedNotJudged.Problem(f.Name, f.Name))
 			return
 		}
@@ -375,13 +380,14 @@ func (n *nest) unjudged(d *ades.Document) {
 // signed file of a container, the newest signed revision of a PDF; nil where a
 // signature over it does not fit. A document of an office program is its own content.
 func plainOf(d *ades.Document) ades.Source {
+	files, err := covered(d)
 	switch {
-	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.OOXML || d.Format == ades.ZIP || d.Format == ades.Mail || ades.Fatal(d.Problems) || d.Fits() != ades.Yes:
+	case err != nil || d.Format == ades.ODF || d.Format == ades.OOXML || d.Format == ades.ZIP || d.Format == ades.Mail:
 		return nil
 	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
-		return d.Content[0].Source
+		return files[0].Source
 	}
-	return d.Content[len(d.Content)-1].Source
+	return files[len(files)-1].Source
 }
 
 // levels names the level of every signature, which takes the chains: LT is

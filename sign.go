@@ -113,8 +113,11 @@ func (o Options) Form(in Input) Form {
 //	Value     digest → signature value
 //	Complete  value → signed document, B → T → LT → LTA, read again and checked
 func Sign(ctx context.Context, in Input, w io.Writer, key crypto.Signer, o Options) (*Signed, error) {
-	if o.Certificate == nil {
+	switch {
+	case o.Certificate == nil:
 		return nil, errNoCertificate
+	case key == nil:
+		return nil, errors.New("sign: no key")
 	}
 	if pub, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool }); !ok || !pub.Equal(o.Certificate.PublicKey) {
 		return nil, errors.New("sign: the key is not that of the certificate")
@@ -171,7 +174,9 @@ type Draft struct {
 	why  []string // it was
 }
 
-// Prepare makes everything of a signature but its value.
+// Prepare makes everything of a signature but its value. What the level needs
+// has to be there: nothing that can be known before stops the work after a key
+// was used.
 func Prepare(ctx context.Context, in Input, o Options) (d *Draft, err error) {
 	err = limits.Bounded(ctx, memoryOr(o.Memory), func(ctx context.Context) error {
 		d, err = prepare(ctx, in, o)
@@ -197,6 +202,10 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 		return nil, fmt.Errorf("prepare: format %q cannot be made", o.Format)
 	case d.format.augment == nil && o.Level > ades.LevelB:
 		return nil, fmt.Errorf("prepare: %s has no level above B", o.Format)
+	case o.Level >= ades.LevelT && o.Stamper == nil:
+		return nil, fmt.Errorf("prepare: level %v needs a Stamper", o.Level)
+	case o.Level >= ades.LevelLT && o.Gatherer == nil:
+		return nil, fmt.Errorf("prepare: level %v needs a Gatherer", o.Level)
 	}
 	if err := d.prepare(ctx); err != nil {
 		return nil, err
@@ -255,7 +264,12 @@ func (d *Draft) ToBeSigned() []byte { return d.inner.ToBeSigned() }
 func (d *Draft) Digest() []byte { return d.inner.Digest() }
 
 // Value has a key that is at hand sign the draft.
-func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.inner.Value(key) }
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
+	if key == nil {
+		return nil, errors.New("value: no key")
+	}
+	return d.inner.Value(key)
+}
 
 // Errors of the second half.
 var (

@@ -26,6 +26,16 @@ func TriOf(b bool) Tri {
 	return No
 }
 
+func (t Tri) String() string {
+	switch t {
+	case Yes:
+		return "yes"
+	case No:
+		return "no"
+	}
+	return "unknown"
+}
+
 // MarshalJSON writes true, false, or null for Unknown.
 func (t Tri) MarshalJSON() ([]byte, error) {
 	switch t {
@@ -70,8 +80,8 @@ type Document struct {
 	Parts []Part `json:"parts,omitempty"`
 	// PEC is what a provider of certified mail says of the message.
 	PEC *PEC `json:"pec,omitempty"`
-	// Content is the signed content of this layer; nil when there is none or
-	// when it is not in the document.
+	// Content is the signed content of this layer; nil when there is none, when
+	// it is not in the document, and when no signature over it fits.
 	Content []File `json:"-"`
 }
 
@@ -178,7 +188,7 @@ type Signature struct {
 	PDF               *PDFFacts    `json:"pdf,omitempty"`
 	// Problems of form; a fatal one is FORMAT_FAILURE to the judge.
 	Problems []Problem `json:"problems,omitempty"`
-	// Content is what this signature covers, where it can be handed out.
+	// Content is what this signature covers; nil where the signature does not fit.
 	Content []File `json:"-"`
 }
 

@@ -329,10 +329,13 @@ func (r *reader) finish(ctx context.Context) {
 			t.PDF.CoversWholeDocument = f.rangeOK && unchanged(t.PDF.Changes)
 			r.out.Timestamps = append(r.out.Timestamps, t)
 		}
-		if f.rangeOK && f.signature != nil {
-			f.signature.Content = []ades.File{{Source: io.NewSectionReader(r.src, 0, f.end)}}
-			r.out.Content = f.signature.Content
+		if s := f.signature; f.rangeOK && s != nil && s.Intact() == ades.Yes && !ades.Fatal(s.Problems) {
+			s.Content = []ades.File{{Source: io.NewSectionReader(r.src, 0, f.end)}}
+			r.out.Content = s.Content
 		}
+	}
+	if r.out.Fits() != ades.Yes {
+		r.out.Content = nil // a PDF is handed out as a whole
 	}
 	r.cover()
 }

@@ -25,13 +25,10 @@ type Data struct {
 	metadata []byte // covered with the content when it is protected
 }
 
-// Document states the facts of a time-stamped file, its content to be looked
-// at by its caller.
+// Document states the facts of a time-stamped file. Its content is in it where
+// every time-stamp fits.
 func (d *Data) Document() (*ades.Document, error) {
 	doc := &ades.Document{Format: ades.TST}
-	if d.Content != nil {
-		doc.Content = []ades.File{{Name: d.Name, Source: d.Content}}
-	}
 	for i, raw := range d.Tokens {
 		ts, err := Read(raw, d.imprint(i))
 		if err != nil {
@@ -50,6 +47,9 @@ func (d *Data) Document() (*ades.Document, error) {
 	}
 	for _, c := range d.CRLs {
 		doc.Evidence = append(doc.Evidence, ades.Evidence{Kind: ades.EvidenceCRL, Origin: "TimeStampedData", Raw: c})
+	}
+	if d.Content != nil && doc.Fits() == ades.Yes {
+		doc.Content = []ades.File{{Name: d.Name, Source: d.Content}}
 	}
 	return doc, nil
 }

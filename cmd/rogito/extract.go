@@ -84,9 +84,10 @@ func (c *extractCommand) single(s *session, path string, in ades.ReadOptions) er
 		return err
 	}
 	defer f.Close()
-	content, err := contentOf(s, f, in, 0)
+	content, err := rogito.Extract(s.ctx, ades.File{Name: filepath.Base(path), Source: f}, in)
 	switch {
 	case err != nil:
+		err = failure(err)
 		return exit{exitOf(err), fmt.Errorf("%s: %w", path, err)}
 	case len(content) > 1:
 		made, err := c.several(cmp.Or(c.Out, "."), content)
@@ -99,7 +100,7 @@ func (c *extractCommand) single(s *session, path string, in ades.ReadOptions) er
 	case c.Out == "":
 		return errors.New("the content is binary, and standard output is a terminal: --out FILE writes a file, --out - insists")
 	}
-	return c.write(c.place(path, plainName(filepath.Base(path), content[0]), true), content[0].Source)
+	return c.write(c.place(path, content[0].Name, true), content[0].Source)
 }
 
 // exitOf is the exit code that an error asks for.
@@ -164,7 +165,7 @@ func (c *extractCommand) one(s *session, it item, in ades.ReadOptions) extracted
 	if e.err != nil {
 		return e
 	}
-	content, err := contentOf(s, it.Source, in, 0)
+	content, err := rogito.Extract(s.ctx, ades.File{Name: filepath.Base(it.rel), Source: it.Source}, in)
 	switch {
 	case errors.Is(err, rogito.ErrNotSigned) && !it.named && !endsSigned(it.rel):
 		e.unsigned = true
@@ -173,7 +174,7 @@ func (c *extractCommand) one(s *session, it item, in ades.ReadOptions) extracted
 		err = fmt.Errorf("the name %q leads out of the folder", it.rel)
 	}
 	if err != nil {
-		e.err = err
+		e.err = failure(err)
 		return e
 	}
 	to := filepath.Join(cmp.Or(c.Out, it.root), it.rel)
@@ -181,7 +182,7 @@ func (c *extractCommand) one(s *session, it item, in ades.ReadOptions) extracted
 		e.to, e.err = c.several(strings.TrimSuffix(to, filepath.Ext(to)), content)
 		return e
 	}
-	to = filepath.Join(filepath.Dir(to), plainName(filepath.Base(to), content[0]))
+	to = filepath.Join(filepath.Dir(to), content[0].Name)
 	if to == filepath.Clean(it.Name) { // beside itself
 		ext := filepath.Ext(to)
 		to = strings.TrimSuffix(to, ext) + "-content" + ext
@@ -195,45 +196,16 @@ func (c *extractCommand) one(s *session, it item, in ades.ReadOptions) extracted
 	return e
 }
 
-// errNoContent says that nothing can be handed out.
-var (
-	errNoContent = errors.New("there is no content in it that an intact signature covers")
-	errNotFit    = errors.New("a signature or time-stamp in it does not fit, so that nothing is handed out; rogito verify says why")
-	errUndecided = errors.New("whether its signature fits cannot be told, so that nothing is handed out; rogito verify says why")
-)
-
-// maxNested is how many p7m are opened inside each other.
-const maxNested = 8
-
-// contentOf is what the signatures of a file cover. Content that is itself a p7m
-// is opened in turn, unless it carries none.
-func contentOf(s *session, src ades.Source, in ades.ReadOptions, depth int) ([]ades.File, error) {
-	doc, err := rogito.Read(s.ctx, src, in)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range doc.Problems {
-		if p.Fatal { // readers may take it for something else
-			return nil, exit{exitInvalid, errors.New(p.Text)}
-		}
-	}
+// failure gives what the library says of a file that hands nothing out its exit
+// code.
+func failure(err error) error {
 	switch {
-	case len(doc.Signatures)+len(doc.Timestamps) == 0:
-		return nil, rogito.ErrNotSigned
-	case len(doc.Content) == 0 && doc.Fits() != ades.No:
-		if depth > 0 && len(doc.Signatures) > 0 && !slices.ContainsFunc(doc.Signatures, func(x *ades.Signature) bool { return x.Intact() != ades.Unknown }) {
-			return []ades.File{{Source: src}}, nil
-		}
-		return nil, exit{exitUndetermined, errNoContent}
-	case doc.Fits() == ades.No:
-		return nil, exit{exitInvalid, errNotFit}
-	case doc.Fits() != ades.Yes:
-		return nil, exit{exitUndetermined, errUndecided}
+	case errors.Is(err, rogito.ErrNotIntact):
+		return exit{exitInvalid, fmt.Errorf("%w; rogito verify says why", err)}
+	case errors.Is(err, rogito.ErrUndecided), errors.Is(err, rogito.ErrNoContent):
+		return exit{exitUndetermined, fmt.Errorf("%w; rogito verify says why", err)}
 	}
-	if one := doc.Content[0].Source; len(doc.Content) == 1 && depth < maxNested && rogito.Detect(one) == rogito.KindCMS {
-		return contentOf(s, one, in, depth+1)
-	}
-	return doc.Content, nil
+	return err
 }
 
 // signed are the endings of files around a content.
@@ -243,32 +215,9 @@ func endsSigned(name string) bool {
 	return slices.Contains(signed, strings.ToLower(filepath.Ext(name)))
 }
 
-// plainName is what the content of a signed file is called: as in its container,
-// or as the file without the endings of signatures, and with the one of its kind
-// where none is left.
-func plainName(name string, content ades.File) string {
-	if content.Name != "" && filepath.IsLocal(content.Name) {
-		return filepath.Base(content.Name)
-	}
-	for endsSigned(name) {
-		name = strings.TrimSuffix(name, filepath.Ext(name))
-	}
-	if filepath.Ext(name) == "" {
-		name += map[rogito.Kind]string{rogito.KindXML: ".xml", rogito.KindPDF: ".pdf"}[rogito.Detect(content.Source)]
-	}
-	return name
-}
-
-// several writes the files of a container. Names inside it are a stranger's:
-// none may leave the folder.
+// several writes the files of a container.
 func (c *extractCommand) several(dir string, files []ades.File) (made []string, err error) {
-	for i, f := range files {
-		if f.Name == "" { // parts of an XML document have none
-			f.Name = fmt.Sprintf("part-%d.xml", i+1)
-		}
-		if !filepath.IsLocal(f.Name) {
-			return made, fmt.Errorf("the name %q leads out of the folder", f.Name)
-		}
+	for _, f := range files {
 		to := filepath.Join(dir, f.Name)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return made, err
