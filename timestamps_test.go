@@ -57,7 +57,7 @@ func TestRecursion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v.NrOfSignatures != want || !v.OverallVerified || v.SignatureFormat != "CAdES" || v.PlainDocument == nil || *v.PlainDocument == nil {
+		if v.NrOfSignatures != want || !v.OverallVerified || v.SignatureFormat != "CAdES" || v.PlainDocument == nil || v.PlainDocument.Base64 == nil {
 			t.Errorf("recursive %v: %d signatures, verified %v, %s", recursive, v.NrOfSignatures, v.OverallVerified, v.SignatureFormat)
 		}
 		if recursive && v.Signatures[1].Level != 1 {

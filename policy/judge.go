@@ -39,7 +39,7 @@ func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 		out.TimestampsVerified = out.TimestampsVerified && t.Indication == report.Passed
 	}
 	for _, n := range facts.Notes {
-		out.Messages = append(out.Messages, report.Message{Severity: report.Info, Block: "gathering", Text: n.Text, Code: n.Code, Values: n.Values})
+		out.Messages = append(out.Messages, report.Message{Severity: report.SeverityInfo, Block: "gathering", Text: n.Text, Code: n.Code, Values: n.Values})
 	}
 	return out
 }
@@ -49,7 +49,7 @@ func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 func overall(c *report.Conclusions) report.Indication {
 	worst := report.TotalPassed
 	for _, m := range c.Messages {
-		if m.Severity == report.Error {
+		if m.Severity == report.SeverityError {
 			worst = report.TotalFailed
 		}
 	}
@@ -283,9 +283,9 @@ func (v *verdict) add(block string, k *finding.Kind, values ...any) {
 
 // message is what a reader found, to those who read the report.
 func message(block string, p ades.Problem) report.Message {
-	m := report.Message{Severity: report.Warning, Block: block, Text: p.Text, Code: p.Code, Values: p.Values}
+	m := report.Message{Severity: report.SeverityWarning, Block: block, Text: p.Text, Code: p.Code, Values: p.Values}
 	if p.Fatal || p.Doubt {
-		m.Severity = report.Error
+		m.Severity = report.SeverityError
 	}
 	return m
 }

@@ -48,7 +48,7 @@ func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
 		return
 	}
 	if atBest.kind == "eseal" || (atBest.kind == "" && leaf.LegalPerson) {
-		c.Qualification = ranked(qc, device, report.QESeal, report.AdESealQ, report.AdESeal)
+		c.Qualification = ranked(qc, device, report.QESeal, report.AdESealQC, report.AdESeal)
 	} else {
 		c.Qualification = ranked(qc, device, report.QESig, report.AdESigQC, report.AdESig)
 	}

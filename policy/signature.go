@@ -215,11 +215,11 @@ func (j *judge) order(s *ades.Signature, c *report.Conclusion, ch chainVerdict) 
 		// A content time-stamp proves that the signature is later than it.
 		if ch.leaf != nil && ch.anchored && len(ch.path.Certificates) > 1 {
 			if ch.revoked && !ch.revokedAt.IsZero() && t.Time.After(ch.revokedAt) {
-				v.lower(report.Failed, report.RevokedSub)
+				v.lower(report.Failed, report.Revoked)
 				v.add("XCV", finding.SignedAfterRevocation)
 			}
 			if t.Time.After(ch.leaf.NotAfter) {
-				v.lower(report.Failed, report.ExpiredSub)
+				v.lower(report.Failed, report.Expired)
 				v.add("XCV", finding.SignedAfterExpiry)
 			}
 		}

@@ -27,8 +27,8 @@ const (
 	FormatFailure                 SubIndication = "FORMAT_FAILURE"
 	HashFailure                   SubIndication = "HASH_FAILURE"
 	SigCryptoFailure              SubIndication = "SIG_CRYPTO_FAILURE"
-	RevokedSub                    SubIndication = "REVOKED"
-	ExpiredSub                    SubIndication = "EXPIRED"
+	Revoked                       SubIndication = "REVOKED"
+	Expired                       SubIndication = "EXPIRED"
 	NotYetValid                   SubIndication = "NOT_YET_VALID"
 	SigConstraintsFailure         SubIndication = "SIG_CONSTRAINTS_FAILURE"
 	ChainConstraintsFailure       SubIndication = "CHAIN_CONSTRAINTS_FAILURE"
@@ -55,13 +55,13 @@ type Qualification string
 
 // The qualifications of the contract, from the strongest down.
 const (
-	QESig    Qualification = "QESig"
-	QESeal   Qualification = "QESeal"
-	AdESigQC Qualification = "AdESig-QC"
-	AdESealQ Qualification = "AdESeal-QC"
-	AdESig   Qualification = "AdESig"
-	AdESeal  Qualification = "AdESeal"
-	NA       Qualification = "N/A"
+	QESig     Qualification = "QESig"
+	QESeal    Qualification = "QESeal"
+	AdESigQC  Qualification = "AdESig-QC"
+	AdESealQC Qualification = "AdESeal-QC"
+	AdESig    Qualification = "AdESig"
+	AdESeal   Qualification = "AdESeal"
+	NA        Qualification = "N/A"
 )
 
 // Conclusions are a judgement of facts by a policy at a time.
@@ -139,9 +139,9 @@ type Severity int
 
 // The severities.
 const (
-	Info Severity = iota
-	Warning
-	Error
+	SeverityInfo Severity = iota
+	SeverityWarning
+	SeverityError
 )
 
 // String is the word of the contract's findings.

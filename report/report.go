@@ -17,6 +17,16 @@ const (
 	OutcomeUndetermined         // or valid for a part, or of a kind that is not judged
 )
 
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeValid:
+		return "valid"
+	case OutcomeInvalid:
+		return "invalid"
+	}
+	return "undetermined"
+}
+
 // Outcome of the whole document. A file that is itself a time-stamp is good
 // where the time-stamp is: nobody was to sign it.
 func (r *Report) Outcome() Outcome {

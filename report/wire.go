@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ type View struct {
 	TimestampsVerified bool            `json:"timestampsVerified" doc:"nobody signed, and all time-stamps pass"`
 	SignedFiles        []string        `json:"signedFiles" doc:"of a container: files that a signature covers"`
 	UnsignedFiles      []string        `json:"unsignedFiles" doc:"of a container: files that none covers"`
-	PlainDocument      **string        `json:"plainDocument,omitzero" doc:"the signed content, base64; null where there is none, absent where it was not wanted"`
+	PlainDocument      *Plain          `json:"plainDocument,omitzero" doc:"the signed content, base64; null where there is none, absent where it was not wanted"`
 	Signatures         []SignatureView `json:"signatureReportList" doc:"the report on each signature, of all layers that were opened"`
 	Notes              []NoteView      `json:"noteReportList" doc:"remarks on the signatures and the document"`
 	Timestamps         []TimestampView `json:"timestamps" doc:"of a document that is only time-stamped"`
@@ -145,6 +146,20 @@ type NoteView struct {
 	Description string `json:"description" doc:"in a sentence"`
 }
 
+// Plain is the signed content of a document, base64; nil where there is none,
+// which is null in JSON.
+type Plain struct{ Base64 *string }
+
+// MarshalJSON writes the content, or null.
+func (p Plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.Base64) }
+
+// UnmarshalText reads the content.
+func (p *Plain) UnmarshalText(text []byte) error {
+	s := string(text)
+	p.Base64 = &s
+	return nil
+}
+
 // View writes the report in the words of the contract, its texts in a language
 // ("en", "it"); withPlain includes the signed content.
 func (r *Report) View(withPlain bool, lang string) (*View, error) {
@@ -169,7 +184,7 @@ func (r *Report) View(withPlain bool, lang string) (*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.PlainDocument = &text
+		v.PlainDocument = &Plain{text}
 	}
 	return v, nil
 }
@@ -240,7 +255,7 @@ func (r *Report) signatureView(c *Conclusion, lang string) SignatureView {
 		Level:   r.Facts.Layers[c.Layer].Level,
 		Changes: []ades.Change{}, Timestamps: []TimestampView{}, CounterSignatures: []SignatureView{},
 		CoversWhole: c.CoversWhole, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles), SignedElements: list(c.SignedElements),
-		Errors: texts(c, Error, lang), Warnings: texts(c, Warning, lang), Findings: findings(c.Messages, lang),
+		Errors: texts(c, SeverityError, lang), Warnings: texts(c, SeverityWarning, lang), Findings: findings(c.Messages, lang),
 	}
 	if c.Proven {
 		v.SignatureDate = stamp(c.BestTime)
@@ -296,7 +311,7 @@ func (r *Report) timestampView(c *Conclusion, lang string) TimestampView {
 		ID: t.ID, Kind: string(t.Kind), Time: stamp(t.Time), Indication: c.Indication, SubIndication: optional(c.SubIndication),
 		Integrity:       t.ImprintIntact == ades.Yes && t.Signature != nil && t.Signature.Intact() == ades.Yes,
 		DigestAlgorithm: optional(t.ImprintDigest), SerialNumber: optional(t.SerialNumber), Policy: optional(t.Policy),
-		ValidUntil: stamp(c.ValidUntil), IssuerTrusted: c.TrustedList, Errors: texts(c, Error, lang), Findings: findings(c.Messages, lang),
+		ValidUntil: stamp(c.ValidUntil), IssuerTrusted: c.TrustedList, Errors: texts(c, SeverityError, lang), Findings: findings(c.Messages, lang),
 	}
 	if t.Signature != nil {
 		if cert := r.Facts.Certificates[ades.FactID(t.Signature.SigningCertificate)]; cert != nil {
@@ -355,7 +370,7 @@ func (r *Report) notes(lang string) []NoteView {
 
 func sandboxed() Message {
 	p := finding.TestCertificate.Problem("")
-	return Message{Severity: Warning, Block: "sandbox", Text: p.Text, Code: p.Code}
+	return Message{Severity: SeverityWarning, Block: "sandbox", Text: p.Text, Code: p.Code}
 }
 
 // sentence is a message in a language, with times as on the wire.

@@ -130,7 +130,7 @@ func TestCoverage(t *testing.T) {
 	}
 	s := v.Signatures[0]
 	if v.OverallVerified || v.Indication != report.Indeterminate || s.Indication != report.TotalPassed || s.CoversWhole ||
-		strings.Join(s.SignedFiles, " ") != "a.txt" || strings.Join(s.UnsignedFiles, " ") != "0.txt" || v.PlainDocument == nil || **v.PlainDocument != "aGVsbG8=" {
+		strings.Join(s.SignedFiles, " ") != "a.txt" || strings.Join(s.UnsignedFiles, " ") != "0.txt" || v.PlainDocument == nil || *v.PlainDocument.Base64 != "aGVsbG8=" {
 		t.Errorf("a part: %s", out)
 	}
 	// Extract hands out what is covered.

@@ -250,7 +250,7 @@ func (t *page) advice(c *report.Conclusion) string {
 		return "The signature is a file of its own: check it again and choose the original document too."
 	case report.OutOfBoundsNoPOE, report.OutOfBoundsNotRevoked, report.RevokedNoPOE, report.RevokedCANoPOE, report.CryptoConstraintsFailureNoPOE, report.NoPOE:
 		return "If you know on which day it was signed, check it again as at that day. Otherwise ask the signer to sign again."
-	case report.RevokedSub, report.ExpiredSub, report.NotYetValid, report.CryptoConstraintsFailure, report.ChainConstraintsFailure, report.NoSigningCertificateFound, report.SigConstraintsFailure, report.PolicyProcessingError:
+	case report.Revoked, report.Expired, report.NotYetValid, report.CryptoConstraintsFailure, report.ChainConstraintsFailure, report.NoSigningCertificateFound, report.SigConstraintsFailure, report.PolicyProcessingError:
 		return "Ask the signer to sign again, with a certificate that is valid."
 	}
 	return "Do not use it. Ask whoever sent it for the original, as it was signed."

@@ -66,13 +66,13 @@ func (l Lang) qualification(q report.Qualification, own bool) string {
 }
 
 var qualifications = map[report.Qualification]string{
-	report.QESig:    "It is a qualified electronic signature (QESig): in the whole EU it has the legal effect of a handwritten one.",
-	report.QESeal:   "It is a qualified electronic seal (QESeal): in the whole EU the content is presumed intact and its origin true.",
-	report.AdESigQC: "It is an advanced electronic signature with a qualified certificate (AdESig-QC), not a qualified signature: the key is not known to be in a qualified device.",
-	report.AdESealQ: "It is an advanced electronic seal with a qualified certificate (AdESeal-QC), not a qualified seal: the key is not known to be in a qualified device.",
-	report.AdESig:   "It is an advanced electronic signature (AdESig): the certificate is not a qualified one.",
-	report.AdESeal:  "It is an advanced electronic seal (AdESeal): the certificate is not a qualified one.",
-	report.NA:       "It is not known to be qualified (N/A): only a valid signature of an issuer on a trusted list is.",
+	report.QESig:     "It is a qualified electronic signature (QESig): in the whole EU it has the legal effect of a handwritten one.",
+	report.QESeal:    "It is a qualified electronic seal (QESeal): in the whole EU the content is presumed intact and its origin true.",
+	report.AdESigQC:  "It is an advanced electronic signature with a qualified certificate (AdESig-QC), not a qualified signature: the key is not known to be in a qualified device.",
+	report.AdESealQC: "It is an advanced electronic seal with a qualified certificate (AdESeal-QC), not a qualified seal: the key is not known to be in a qualified device.",
+	report.AdESig:    "It is an advanced electronic signature (AdESig): the certificate is not a qualified one.",
+	report.AdESeal:   "It is an advanced electronic seal (AdESeal): the certificate is not a qualified one.",
+	report.NA:        "It is not known to be qualified (N/A): only a valid signature of an issuer on a trusted list is.",
 }
 
 // issuerName is who issued the signer's certificate.
@@ -104,7 +104,7 @@ func (t *page) reason() string {
 			}
 		}
 		for _, m := range c.Messages {
-			if m.Severity == report.Error && worst == report.TotalFailed {
+			if m.Severity == report.SeverityError && worst == report.TotalFailed {
 				return t.l.f("Why: %s", sentence(t.finding(m)))
 			}
 		}
@@ -135,7 +135,7 @@ func (t *page) advise(text string) string {
 func (t *page) because(c *report.Conclusion) string {
 	first, cause := "", report.Message{}
 	for _, m := range c.Messages {
-		if m.Severity == report.Error {
+		if m.Severity == report.SeverityError {
 			first, cause = sentence(t.finding(m)), m
 			break
 		}
@@ -251,8 +251,8 @@ var meanings = map[report.SubIndication]string{
 	report.FormatFailure:                 "the form of the signature or of the file is not a genuine one",
 	report.HashFailure:                   "what is signed was changed",
 	report.SigCryptoFailure:              "the signature value is not the signer's",
-	report.RevokedSub:                    "the certificate was revoked before signing",
-	report.ExpiredSub:                    "the certificate had expired before signing",
+	report.Revoked:                       "the certificate was revoked before signing",
+	report.Expired:                       "the certificate had expired before signing",
 	report.NotYetValid:                   "not yet valid at that time",
 	report.SigConstraintsFailure:         "the signature does not meet what the policy asks for",
 	report.ChainConstraintsFailure:       "a certificate may not be used for this",

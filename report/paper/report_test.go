@@ -28,7 +28,7 @@ func sample(ind report.Indication, sub report.SubIndication) *report.Report {
 	}
 	c := &report.Conclusion{ID: sig.ID, Indication: ind, SubIndication: sub, BestTime: at, Signature: sig, Path: []string{id}, Qualification: report.NA}
 	if ind != report.TotalPassed {
-		c.Messages = []report.Message{{Severity: report.Error, Block: "XCV", Text: "There is no revocation data for <b>.", Code: "REVOCATION_DATA_MISSING", Values: []string{"<b>"}}}
+		c.Messages = []report.Message{{Severity: report.SeverityError, Block: "XCV", Text: "There is no revocation data for <b>.", Code: "REVOCATION_DATA_MISSING", Values: []string{"<b>"}}}
 	}
 	return &report.Report{
 		Facts: &report.Facts{
@@ -154,14 +154,14 @@ func TestFirstThreeLines(t *testing.T) {
 			change(report.TotalFailed, report.FormatFailure, func(_ *report.Report, c *report.Conclusion) {
 				p := finding.PDFTwoReadings.Problem("", "object 5 0 is not closed by endobj")
 				c.Signature.Problems = []ades.Problem{p}
-				c.Messages = []report.Message{{Severity: report.Error, Block: "FC", Text: p.Text, Code: p.Code, Values: p.Values}}
+				c.Messages = []report.Message{{Severity: report.SeverityError, Block: "FC", Text: p.Text, Code: p.Code, Values: p.Values}}
 			}), report.OutcomeInvalid,
 			[]string{"nobody can say what was signed"},
 			[]string{"i lettori mostrano cose diverse di ciò che è stato firmato: object 5 0 is not closed by endobj"},
 		},
 		"over budget": {
 			change(report.TotalFailed, report.FormatFailure, func(_ *report.Report, c *report.Conclusion) {
-				c.Messages = []report.Message{{Severity: report.Error, Block: "FC", Text: "too much", Code: finding.TooMuch.Code}}
+				c.Messages = []report.Message{{Severity: report.SeverityError, Block: "FC", Text: "too much", Code: finding.TooMuch.Code}}
 			}), report.OutcomeInvalid,
 			[]string{"more than one verification may spend"},
 			[]string{"possa spendere"},
@@ -194,7 +194,7 @@ func TestFirstThreeLines(t *testing.T) {
 			[]string{"archivio zip, 3 file"},
 		},
 		"broken": {
-			none(nil, &report.Conclusions{Indication: report.TotalFailed, Messages: []report.Message{{Severity: report.Error, Code: "MALFORMED", Values: []string{"CMS", "SignedData: unexpected tag"}}}}), report.OutcomeInvalid,
+			none(nil, &report.Conclusions{Indication: report.TotalFailed, Messages: []report.Message{{Severity: report.SeverityError, Code: "MALFORMED", Values: []string{"CMS", "SignedData: unexpected tag"}}}}), report.OutcomeInvalid,
 			[]string{"NOT VALID, the file is broken", "malformed CMS (SignedData: unexpected tag)."},
 			[]string{"il file è danneggiato", "CMS malformato (SignedData: unexpected tag)."},
 		},
@@ -264,7 +264,7 @@ func TestETSIIsWellFormed(t *testing.T) {
 func TestPDFPages(t *testing.T) {
 	r := sample(report.Indeterminate, report.TryLater)
 	for range 200 {
-		r.Conclusions.Signatures[0].Messages = append(r.Conclusions.Signatures[0].Messages, report.Message{Severity: report.Warning, Text: strings.Repeat("è (parenthesis) ", 20)})
+		r.Conclusions.Signatures[0].Messages = append(r.Conclusions.Signatures[0].Messages, report.Message{Severity: report.SeverityWarning, Text: strings.Repeat("è (parenthesis) ", 20)})
 	}
 	var b bytes.Buffer
 	if err := WritePDF(&b, r, "f.pdf", English); err != nil {

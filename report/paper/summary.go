@@ -151,7 +151,7 @@ func (t *page) broken() words {
 	}
 	costly := false
 	for _, m := range t.r.Conclusions.Messages {
-		if m.Severity == report.Error {
+		if m.Severity == report.SeverityError {
 			w.why = t.l.f("Why: %s", sentence(t.finding(m)))
 			costly = overBudget(m)
 			break

@@ -103,8 +103,8 @@ func (t *page) basis() section {
 }
 
 var (
-	severities = [...]string{report.Info: "Information", report.Warning: "Warning", report.Error: "Error"}
-	classes    = [...]string{report.Info: "", report.Warning: "warning", report.Error: "error"}
+	severities = [...]string{report.SeverityInfo: "Information", report.SeverityWarning: "Warning", report.SeverityError: "Error"}
+	classes    = [...]string{report.SeverityInfo: "", report.SeverityWarning: "warning", report.SeverityError: "error"}
 )
 
 // lists says by which lists was judged.
@@ -174,7 +174,7 @@ func (t *page) signature(title string, c *report.Conclusion) section {
 // findings lists the errors and warnings of a signature. Changes after signing
 // have lines of their own.
 func (t *page) findings(s *section, c *report.Conclusion) {
-	for _, sev := range []report.Severity{report.Error, report.Warning} {
+	for _, sev := range []report.Severity{report.SeverityError, report.SeverityWarning} {
 		for _, m := range c.Messages {
 			if m.Severity == sev {
 				s.add(t.l.T(severities[sev]), sentence(t.finding(m)), classes[sev])

@@ -121,7 +121,7 @@ func (b *listBench) ours(t *testing.T, c corpus.Case) []listVerdict {
 				one.Value = hex.EncodeToString(sum[:])
 			}
 			for _, m := range s.Messages {
-				if m.Severity == report.Error {
+				if m.Severity == report.SeverityError {
 					one.Errors = append(one.Errors, m.Code)
 				}
 			}

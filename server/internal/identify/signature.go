@@ -148,7 +148,7 @@ func (m *Methods) accepts(c *report.Conclusion, seal bool) bool {
 		return c.TrustedList
 	}
 	switch c.Qualification {
-	case report.QESeal, report.AdESealQ:
+	case report.QESeal, report.AdESealQC:
 		return c.TrustedList
 	case report.QESig, report.AdESigQC:
 		return c.TrustedList && !seal

@@ -23,8 +23,7 @@ const sentPlain = 16 << 10
 // encoded with a mark in the place of the content.
 func answerWith(view *report.View, plain ades.Source, message string) (*api.Content, error) {
 	mark := rand.Text()
-	text := &mark
-	view.PlainDocument = &text
+	view.PlainDocument = &report.Plain{Base64: &mark}
 	var b bytes.Buffer
 	b.Grow(8 << 10) // of one signature: more grows
 	if err := api.Encode(&b, &api.Op{}, &api.Answer{Data: view, Message: message}); err != nil {

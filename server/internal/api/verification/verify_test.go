@@ -132,7 +132,7 @@ func TestVerifyJSON(t *testing.T) {
 		sig.IssuerTrustedList || sig.Qualification != "N/A" || *sig.SignatureLevel != "CAdES-BASELINE-B" || *sig.KeySize != 256 {
 		t.Errorf("signature report %+v", sig)
 	}
-	if a.Data.PlainDocument == nil || **a.Data.PlainDocument != b64([]byte("hello")) || a.Message == "" {
+	if a.Data.PlainDocument == nil || *a.Data.PlainDocument.Base64 != b64([]byte("hello")) || a.Message == "" {
 		t.Errorf("plain document %v, message %q", a.Data.PlainDocument, a.Message)
 	}
 	for want, plain := range map[string]any{`"plainDocument":"aGVsbG8="`: nil, "": false} {
@@ -307,9 +307,8 @@ func TestAnswerWith(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := b64(plain)
-		held := &text
 		var want bytes.Buffer
-		if err := api.Encode(&want, &api.Op{}, &api.Answer{Data: &report.View{PlainDocument: &held}, Message: "good"}); err != nil {
+		if err := api.Encode(&want, &api.Op{}, &api.Answer{Data: &report.View{PlainDocument: &report.Plain{Base64: &text}}, Message: "good"}); err != nil {
 			t.Fatal(err)
 		}
 		content, err := answerWith(&report.View{}, section, "good")
