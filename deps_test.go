@@ -45,7 +45,7 @@ internal/pdf/content        internal/pdf
 internal/typeface           internal/pdf
 internal/sheet              internal/pdf internal/typeface
 internal/appearance         internal/limits internal/pdf internal/typeface
-internal/handoff            ades
+internal/handoff            ades internal/cms
 internal/revision           ades internal/limits internal/pdf internal/pdf/content
 internal/sketch             ades internal/pdf internal/pdf/content internal/revision
 internal/hsm                ades internal/oid internal/pkix
@@ -54,9 +54,10 @@ internal/keyfile            ades internal/cms internal/hsm internal/oid internal
 
 tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix internal/finding
 cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pec internal/pkix internal/finding
+cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix internal/finding internal/handoff
 pades                       ades cades tsp internal/appearance internal/cms internal/handoff internal/limits internal/oid internal/pdf internal/pdf/rewrite internal/pkix internal/revision internal/typeface internal/finding
-xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding
-asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/visible
+xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/handoff
+asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/visible internal/handoff
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades internal/finding
 report/paper                ades report internal/finding internal/pdf internal/visible

@@ -320,7 +320,7 @@ func readTimestamp(ctx context.Context, src ades.Source, r ades.ReadOptions) (*a
 		return nil, err
 	}
 	for _, f := range r.Detached {
-		same, err := cades.Equal(ctx, d.Content, f.Source)
+		same, err := cms.Equal(ctx, d.Content, f.Source)
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
-	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/message"
@@ -232,7 +232,7 @@ func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
 		signed = append(signed, s.Content...)
 	}
 	for _, s := range signed {
-		same, err := cades.Equal(n.ctx, s.Source, given.Source)
+		same, err := cms.Equal(n.ctx, s.Source, given.Source)
 		if same || err != nil {
 			return same, err
 		}

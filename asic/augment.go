@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
@@ -79,15 +80,14 @@ func (a *augmenter) raiseXML() error {
 	files := a.c.of(roleXML)
 	raised := 0
 	for _, e := range files {
-		r := a.r
-		r.Detached = nil
+		m := &handoff.Member{Source: e}
 		for _, f := range a.c.entries {
 			if f.role != roleFolder && f != e {
-				r.Detached = append(r.Detached, ades.File{Name: f.name, Source: f})
+				m.Files = append(m.Files, ades.File{Name: f.name, Source: f})
 			}
 		}
 		var out bytes.Buffer
-		switch err := xades.AugmentIn(a.ctx, e, &out, r); {
+		switch err := xades.Augment(a.ctx, m, &out, a.r); {
 		case errors.Is(err, xades.ErrNothing):
 			continue
 		case err != nil:

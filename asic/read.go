@@ -9,7 +9,9 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/xades"
 )
@@ -146,7 +148,7 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 		}
 		return &ades.File{Name: f.name, Source: f}
 	}
-	doc, err := xades.ReadIn(r.ctx, e, files, resolve)
+	doc, err := xades.Read(r.ctx, &handoff.Member{Source: e, Files: files, Resolve: resolve}, ades.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -177,17 +179,18 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 	case len(data) == 1 || r.doc.Format == ades.ASiCS && len(data) > 0:
 		detached = []ades.File{{Name: data[0].name, Source: data[0]}}
 	}
-	doc, carries, err := cades.ReadIn(r.ctx, limits.Paying(e, limits.BudgetOf(r.ctx)), ades.ReadOptions{Detached: detached})
+	doc, err := cades.Read(r.ctx, limits.Paying(e, limits.BudgetOf(r.ctx)), ades.ReadOptions{Detached: detached})
 	if err != nil {
 		return nil, err
 	}
 	if len(doc.Signatures) == 0 {
 		return nil, finding.ASiCNoSignature.New()
 	}
+	own := carries(e)
 	for _, s := range doc.Signatures {
 		s.ContentIsWhole, s.Content = false, nil
 		switch {
-		case carries:
+		case own:
 			fatal(s, finding.ASiCOwnContent.Problem(e.name))
 		case len(manifests) > 1:
 			fatal(s, finding.ASiCManifestTwice.Problem(e.name))
@@ -201,6 +204,16 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 		}
 	}
 	return doc.Signatures, nil
+}
+
+// carries says that a CMS file has content of its own.
+func carries(src ades.Source) bool {
+	bin, err := cms.Unarmour(src)
+	if err != nil {
+		return false
+	}
+	sd, err := cms.Parse(bin)
+	return err == nil && sd.Content != nil
 }
 
 func fatal(s *ades.Signature, p ades.Problem) { s.Problems = append(s.Problems, p) }

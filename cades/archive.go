@@ -273,10 +273,10 @@ func (r *reader) imprintV2(h crypto.Hash, si *cms.SignerInfo, unsigned []byte) (
 		return nil, err
 	}
 	if r.sd.Content == nil {
-		if r.in.Content == nil {
+		if r.in.content == nil {
 			return nil, nil
 		}
-		if err := cms.Copy(d, r.in.Content); err != nil {
+		if err := cms.Copy(d, r.in.content); err != nil {
 			return nil, err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func signedAttributes(o settings, contentType string, digest []byte) ([]byte, error) {
 	attrs := [][]byte{
 		cms.NewAttribute(oid.AttrMessageDigest, cms.TLV(cms.TagOctetString, digest)),
-		cms.NewAttribute(oid.AttrSigningCertificateV2, cms.SigningCertificateV2(o.Certificate, Hash(o.SignParams))),
+		cms.NewAttribute(oid.AttrSigningCertificateV2, cms.SigningCertificateV2(o.Certificate, cms.HashFor(o.SignParams))),
 	}
 	if contentType != "" {
 		attrs = append(attrs, cms.NewAttribute(oid.AttrContentType, cms.TLV(cms.TagOID, oid.Content(contentType))))

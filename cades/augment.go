@@ -47,7 +47,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 // raiser holds a file while it is raised.
 type raiser struct {
 	sd     *cms.SignedData
-	in     Surroundings
+	in     surroundings
 	r      ades.AugmentOptions
 	signed []*ades.Signature // facts before anything was changed
 }
@@ -69,15 +69,15 @@ func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 	if len(sd.SignerInfos) == 0 {
 		return nil, ades.Malformed("CMS", "SignedData/signerInfos", "no signature")
 	}
-	a := &raiser{sd: sd, r: r, in: Surroundings{Content: sd.Content}}
+	a := &raiser{sd: sd, r: r, in: surroundings{content: sd.Content}}
 	if sd.Content == nil && len(r.Detached) > 0 {
 		chosen, err := choose(sd, r.Detached)
 		if err != nil {
 			return nil, err
 		}
-		a.in.Content = r.Detached[chosen].Source
+		a.in.content = r.Detached[chosen].Source
 	}
-	a.in.Digest = cms.OfSource(a.in.Content)
+	a.in.digest = cms.OfSource(a.in.content)
 	return a, nil
 }
 
@@ -213,10 +213,10 @@ func replaced(a cms.Attribute, old, with []byte) []byte {
 // stampArchives adds an archive-time-stamp-v3 to every signer.
 func (a *raiser) stampArchives(ctx context.Context) error {
 	h := a.r.Digest()
-	if a.in.Digest == nil {
+	if a.in.digest == nil {
 		return errors.New("the file does not carry the content, and it was not given")
 	}
-	content, err := a.in.Digest(h)
+	content, err := a.in.digest(h)
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,12 @@ package cades
 
 import (
 	"bytes"
-	"crypto"
-	"crypto/ed25519"
 	"crypto/x509"
 	"errors"
 	"fmt"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
 )
 
@@ -45,17 +44,6 @@ type Options struct {
 	ContentTimestamps [][]byte
 }
 
-// Hash is the hash function with which a key can sign CMS: the one asked for,
-// except that Ed25519 goes with SHA-512 only (RFC 8419, 3.1).
-func Hash(s ades.SignParams) crypto.Hash {
-	if s.Certificate != nil {
-		if _, ok := s.Certificate.PublicKey.(ed25519.PublicKey); ok {
-			return crypto.SHA512
-		}
-	}
-	return s.Digest()
-}
-
 // settings are all that a signature is made with.
 type settings struct {
 	ades.SignParams
@@ -69,7 +57,7 @@ func (o settings) check() error {
 	if o.Time.IsZero() && !o.Embedded {
 		return errors.New("cades: no signing time")
 	}
-	if err := oid.CheckHash(Hash(o.SignParams)); err != nil {
+	if err := oid.CheckHash(cms.HashFor(o.SignParams)); err != nil {
 		return fmt.Errorf("cades: %w", err)
 	}
 	if o.Policy != nil && !oid.Valid(o.Policy.ID) {

@@ -28,7 +28,7 @@ func clock() time.Time { return at }
 // finished has the actor sign a draft.
 func finished(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.SignParams) []byte {
 	t.Helper()
-	s.Hash = cades.Hash(s)
+	s.Hash = cms.HashFor(s)
 	return a.Finish(t, d, s)
 }
 
@@ -295,7 +295,7 @@ func TestEmbeddedHasNoTime(t *testing.T) {
 	a := pki.Actor(t, "good")
 	o := cades.Options{Embedded: true}
 	s := read(t, made(t, a, []byte("range"), a.Signing(at), o), ades.File{Source: strings.NewReader("range")}).Signatures[0]
-	if s.Has("signing-time") || s.Intact() != ades.Yes || !cades.IsBaseline(s, true) {
+	if s.Has("signing-time") || s.Intact() != ades.Yes || !cms.IsBaseline(s, true) {
 		t.Errorf("attributes %v", s.Attributes)
 	}
 }

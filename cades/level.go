@@ -1,11 +1,8 @@
 package cades
 
 import (
-	"bytes"
-	"strings"
-
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/pkix"
 )
 
@@ -16,10 +13,10 @@ import (
 // decides for the certificates of the signer and of the time-stamps, the last
 // archive time-stamp left out.
 func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
-	if !isBES(s) {
+	if !cms.IsBES(s) {
 		return "CMS-NOT-ETSI"
 	}
-	baseline := IsBaseline(s, false)
+	baseline := cms.IsBaseline(s, false)
 	if !isTimestamped(s) {
 		switch {
 		case baseline:
@@ -77,57 +74,6 @@ func hasReferences(s *ades.Signature) bool {
 		"complete-revocation-references", "time-stamped-certs-crls-references",
 	} {
 		if s.Has(name) {
-			return true
-		}
-	}
-	return false
-}
-
-func signedCount(s *ades.Signature) map[string]int {
-	n := map[string]int{}
-	for _, a := range s.Attributes {
-		if a.Signed {
-			n[a.Name]++
-		}
-	}
-	return n
-}
-
-// isBES asks for what EN 319 122-2 demands of the lowest form: SHA-1 goes with
-// signing-certificate, everything else with signing-certificate-v2.
-func isBES(s *ades.Signature) bool {
-	n := signedCount(s)
-	if n["message-digest"] != 1 || n["signing-certificate"]+n["signing-certificate-v2"] != 1 || n["signing-time"] > 1 {
-		return false
-	}
-	if n["content-type"] != 1 && !(n["content-type"] == 0 && strings.Contains(s.Path, "countersignature")) {
-		return false
-	}
-	if len(s.CertificateRefs) == 0 {
-		return false
-	}
-	return (s.CertificateRefs[0].Digest == "SHA1") == (n["signing-certificate"] == 1)
-}
-
-// IsBaseline reports whether a signature has the attributes that EN 319 122-1,
-// 6.3 demands, or with embedded set those of EN 319 142-1 for a PDF, where the
-// signing time stands elsewhere.
-func IsBaseline(s *ades.Signature, embedded bool) bool {
-	times := 1
-	if embedded {
-		times = 0
-	}
-	n := signedCount(s)
-	if !isBES(s) || n["signing-time"] != times || n["signature-policy-identifier"] > 1 {
-		return false
-	}
-	for _, p := range s.Problems {
-		if p.Code == finding.CMSTypeOther.Code {
-			return false
-		}
-	}
-	for _, e := range s.Evidence {
-		if e.Origin == "SignedData" && e.Kind == ades.EvidenceCertificate && bytes.Equal(e.Raw, s.SigningCertificate) {
 			return true
 		}
 	}

@@ -1,7 +1,6 @@
 package cades
 
 import (
-	"bytes"
 	"context"
 	"crypto"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
@@ -18,13 +18,16 @@ import (
 // Read states the facts of a CMS file: binary, PEM or base64. A time-stamp
 // token on its own is stated as what it is.
 func Read(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-	doc, _, err := ReadIn(ctx, src, r)
+	if in, ok := src.(*handoff.SignedData); ok {
+		signatures, err := readSignedData(in.Parsed, surroundings{content: in.Content, digest: in.Digest, certificates: r.Certificates})
+		return &ades.Document{Format: ades.CAdES, Signatures: signatures}, err
+	}
+	doc, _, err := readFile(ctx, src, r)
 	return doc, err
 }
 
-// ReadIn is Read for a signature inside another format, which wants to know
-// whether it carries content of its own.
-func ReadIn(ctx context.Context, src ades.Source, r ades.ReadOptions) (doc *ades.Document, carries bool, err error) {
+// readFile also says whether a file carries content of its own.
+func readFile(ctx context.Context, src ades.Source, r ades.ReadOptions) (doc *ades.Document, carries bool, err error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
 		return nil, false, err
@@ -51,7 +54,7 @@ func ReadIn(ctx context.Context, src ades.Source, r ades.ReadOptions) (doc *ades
 
 func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.ReadOptions) (doc *ades.Document, err error) {
 	doc = &ades.Document{Format: ades.PKCS7}
-	in := Surroundings{Cancelled: ctx.Err, Certificates: r.Certificates}
+	in := surroundings{cancelled: ctx.Err, certificates: r.Certificates}
 	content, chosen := ades.File{Source: sd.Content}, -1
 	if sd.Content == nil && len(r.Detached) > 0 {
 		if chosen, err = choose(sd, r.Detached); err != nil {
@@ -60,7 +63,7 @@ func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.
 		content = r.Detached[chosen]
 	}
 	if content.Source != nil {
-		in.Content = content.Source
+		in.content = content.Source
 	}
 	if doc.Signatures, err = readSignedData(sd, in); err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 		same := i == chosen
 		if !same {
 			var err error
-			if same, err = Equal(ctx, f.Source, content.Source); err != nil {
+			if same, err = cms.Equal(ctx, f.Source, content.Source); err != nil {
 				return err
 			}
 		}
@@ -136,30 +139,6 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 		})
 	}
 	return nil
-}
-
-// Equal compares two documents byte by byte.
-func Equal(ctx context.Context, a, b ades.Source) (bool, error) {
-	if a == nil || b == nil || a.Size() != b.Size() {
-		return false, nil
-	}
-	p, q := make([]byte, 64<<10), make([]byte, 64<<10)
-	for off := int64(0); off < a.Size(); off += int64(len(p)) {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		n := int(min(int64(len(p)), a.Size()-off))
-		if k, err := a.ReadAt(p[:n], off); k < n {
-			return false, fmt.Errorf("read content: %w", err)
-		}
-		if k, err := b.ReadAt(q[:n], off); k < n {
-			return false, fmt.Errorf("read content: %w", err)
-		}
-		if !bytes.Equal(p[:n], q[:n]) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // choose picks the file that a detached signature is over: the only one, or
@@ -189,51 +168,20 @@ func matches(sd *cms.SignedData, src ades.Source) (bool, error) {
 	return false, nil
 }
 
-// Surroundings are what a SignedData may need that it does not carry.
-type Surroundings struct {
-	// Content that is signed; nil when it is not at hand.
-	Content ades.Source
-	// Digest of the content, where it can be had in a better way than by reading
-	// Content; nil means by reading Content.
-	Digest func(crypto.Hash) ([]byte, error)
-	// Certificates found elsewhere (a PDF's DSS dictionary, a container).
-	Certificates [][]byte
-	// Cancelled says why to give up, asked before each signer; nil never does.
-	Cancelled func() error
+// surroundings are what a SignedData may need that it does not carry.
+type surroundings struct {
+	content      ades.Source                       // that is signed; nil when it is not at hand
+	digest       func(crypto.Hash) ([]byte, error) // of the content; nil means by reading it
+	certificates [][]byte                          // found elsewhere (a PDF's DSS dictionary)
+	cancelled    func() error                      // why to give up, asked before each signer; nil never does
 }
 
-// SignedData is one that another format carries, such as a PDF.
-type SignedData struct {
-	// Signers are so many.
-	Signers int
-	// Content that it carries; nil when it is detached.
-	Content ades.Source
-	// Length of it; what follows is not CMS.
-	Length int64
-
-	sd *cms.SignedData
-}
-
-// ParseSignedData reads one that is in memory. Its bytes must not change.
-func ParseSignedData(b []byte) (*SignedData, error) {
-	sd, err := cms.ParseBytes(b)
-	if err != nil {
-		return nil, err
-	}
-	return &SignedData{Signers: len(sd.SignerInfos), Content: sd.Content, Length: sd.Length, sd: sd}, nil
-}
-
-// Read states the facts of every signer.
-func (s *SignedData) Read(in Surroundings) ([]*ades.Signature, error) {
-	return readSignedData(s.sd, in)
-}
-
-func readSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, error) {
-	if in.Digest == nil {
-		in.Digest = cms.OfSource(in.Content)
+func readSignedData(sd *cms.SignedData, in surroundings) ([]*ades.Signature, error) {
+	if in.digest == nil {
+		in.digest = cms.OfSource(in.content)
 	}
 	r := &reader{sd: sd, in: in}
-	r.certs = append(sd.X509(), in.Certificates...)
+	r.certs = append(sd.X509(), in.certificates...)
 	for _, si := range sd.SignerInfos {
 		for _, a := range si.Unsigned(oid.AttrCertificateValues) {
 			for _, v := range a.Values {
@@ -242,13 +190,13 @@ func readSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 		}
 	}
 	r.subject = cms.Subject{
-		ContentType: sd.ContentType, Digest: in.Digest, Source: in.Content, Certificates: cms.Candidates(r.certs),
+		ContentType: sd.ContentType, Digest: in.digest, Source: in.content, Certificates: cms.Candidates(r.certs),
 		Effort: pkix.NewEffort(),
 	}
 	var out []*ades.Signature
 	for i, si := range sd.SignerInfos {
-		if in.Cancelled != nil && in.Cancelled() != nil {
-			return nil, in.Cancelled()
+		if in.cancelled != nil && in.cancelled() != nil {
+			return nil, in.cancelled()
 		}
 		s, err := r.signer(si, r.subject, fmt.Sprintf("signerInfos[%d]", i), 0)
 		if err != nil {
@@ -276,7 +224,7 @@ func readSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 // reader reads the signers of one SignedData.
 type reader struct {
 	sd      *cms.SignedData
-	in      Surroundings
+	in      surroundings
 	certs   [][]byte
 	subject cms.Subject
 	common  []ades.Evidence // of the SignedData, shared by its signers

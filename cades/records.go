@@ -59,8 +59,8 @@ func (r *reader) records(out []*ades.Signature) error {
 	}
 	slices.SortStableFunc(list, func(a, b evidenceRecord) int { return a.made.Compare(b.made) })
 	for i, one := range list {
-		if r.in.Cancelled != nil && r.in.Cancelled() != nil {
-			return r.in.Cancelled()
+		if r.in.cancelled != nil && r.in.cancelled() != nil {
+			return r.in.cancelled()
 		}
 		if err := r.record(one, list[i:], out); err != nil {
 			return err
@@ -78,9 +78,9 @@ func (r *reader) record(one evidenceRecord, later []evidenceRecord, out []*ades.
 		return err
 	}
 	objects := []ers.Object{octets{before.Digest}}
-	missing := one.external && r.in.Digest == nil
+	missing := one.external && r.in.digest == nil
 	if one.external && !missing {
-		objects = append(objects, octets{r.in.Digest})
+		objects = append(objects, octets{r.in.digest})
 	}
 	all, first, err := one.record.Facts(objects, out[one.signer].Path+"/evidence-record", r.certs...)
 	if err != nil {

@@ -28,7 +28,7 @@ func Prepare(src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	digest, err := cms.Digest(Hash(o.SignParams), src)
+	digest, err := cms.Digest(cms.HashFor(o.SignParams), src)
 	if err != nil {
 		return nil, fmt.Errorf("cades: digest content: %w", err)
 	}
@@ -46,7 +46,7 @@ func PrepareDigest(digest []byte, p ades.SignParams, opts Options) (*Draft, erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if h := Hash(o.SignParams); len(digest) != h.Size() {
+	if h := cms.HashFor(o.SignParams); len(digest) != h.Size() {
 		return nil, fmt.Errorf("cades: digest of %d bytes is not one of %v", len(digest), h)
 	}
 	return draft(&cms.SignedData{ContentType: oid.Data}, oid.Data, digest, o)
@@ -73,7 +73,7 @@ func Parallel(src, content ades.Source, p ades.SignParams, opts Options) (*Draft
 	if err := mayGrow(sd); err != nil {
 		return nil, err
 	}
-	digest, err := cms.Digest(Hash(o.SignParams), content)
+	digest, err := cms.Digest(cms.HashFor(o.SignParams), content)
 	if err != nil {
 		return nil, fmt.Errorf("cades: digest content: %w", err)
 	}
@@ -98,7 +98,7 @@ func Counter(src ades.Source, id string, p ades.SignParams, opts Options) (*Draf
 	if err != nil {
 		return nil, err
 	}
-	d := Hash(o.SignParams).New()
+	d := cms.HashFor(o.SignParams).New()
 	d.Write(sd.SignerInfos[at].Signature)
 	draft, err := draft(sd, "", d.Sum(nil), o)
 	if err != nil {
@@ -149,7 +149,7 @@ func draft(sd *cms.SignedData, contentType string, digest []byte, o settings) (*
 	if err != nil {
 		return nil, fmt.Errorf("cades: signed attributes: %w", err)
 	}
-	return &Draft{opts: o, attrs: attrs, digest: oid.Sum(Hash(o.SignParams), attrs), base: sd, place: appendSigner}, nil
+	return &Draft{opts: o, attrs: attrs, digest: oid.Sum(cms.HashFor(o.SignParams), attrs), base: sd, place: appendSigner}, nil
 }
 
 func appendSigner(sd *cms.SignedData, signer *cms.SignerInfo) error {
@@ -171,11 +171,11 @@ func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
 // Finish writes the ContentInfo with the signature. It can be called again
 // with another value.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
-	alg, err := cms.SignatureAlgorithm(d.opts.Certificate.PublicKey, Hash(d.opts.SignParams), d.opts.PSS)
+	alg, err := cms.SignatureAlgorithm(d.opts.Certificate.PublicKey, cms.HashFor(d.opts.SignParams), d.opts.PSS)
 	if err != nil {
 		return fmt.Errorf("cades: %w", err)
 	}
-	digestAlg := cms.DigestAlgorithm(Hash(d.opts.SignParams))
+	digestAlg := cms.DigestAlgorithm(cms.HashFor(d.opts.SignParams))
 	// Raw is all that writing needs; what was just encoded is not parsed again.
 	signer := &cms.SignerInfo{Version: 1, Raw: cms.NewSigner{
 		Issuer: d.opts.Certificate.RawIssuer, Serial: cms.EncodeInteger(d.opts.Certificate.SerialNumber),

@@ -123,7 +123,7 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 		with := r
 		with.Detached = append([]ades.File{{Source: bytes.NewReader(content)}}, r.Detached...)
 		var carries bool
-		if doc, carries, err = ReadIn(ctx, bytes.NewReader(signature), with); err != nil {
+		if doc, carries, err = readFile(ctx, bytes.NewReader(signature), with); err != nil {
 			return nil, err
 		}
 		if carries {

@@ -60,8 +60,8 @@ func (r *reader) timestamps(s *ades.Signature, si *cms.SignerInfo) error {
 		return a.fact.Time.Compare(b.fact.Time)
 	})
 	for i, st := range stamps {
-		if r.in.Cancelled != nil && r.in.Cancelled() != nil {
-			return r.in.Cancelled()
+		if r.in.cancelled != nil && r.in.cancelled() != nil {
+			return r.in.cancelled()
 		}
 		fact, err := r.read(st, stamps[:i], si)
 		if err != nil {
@@ -113,7 +113,7 @@ func rank(id string) int {
 func (r *reader) read(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.Timestamp, error) {
 	switch st.attr.OID {
 	case oid.AttrContentTimestamp:
-		return st.facts(r.in.Digest, r.certs)
+		return st.facts(r.in.digest, r.certs)
 	case oid.AttrSignatureTimestamp, oid.AttrEntrustTimestamp:
 		return st.facts(digestOf(si.Signature), r.certs)
 	case oid.AttrEscTimestamp:
@@ -236,8 +236,8 @@ func counterIDs(c *ades.Signature) []string {
 
 // contentDigest is the digest of the content, nil when it is not at hand.
 func (r *reader) contentDigest(h crypto.Hash) ([]byte, error) {
-	if r.in.Digest == nil {
+	if r.in.digest == nil {
 		return nil, nil
 	}
-	return r.in.Digest(h)
+	return r.in.digest(h)
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 )
 
 // Level names the level of a signature as DSS spells it: "PAdES-BASELINE-B" to
@@ -72,7 +72,7 @@ func isBES(s *ades.Signature) bool {
 
 // isBaseline is EN 319 142-1, 6.3.
 func isBaseline(s *ades.Signature) bool {
-	if !cades.IsBaseline(s, true) || s.PDF.Date.IsZero() {
+	if !cms.IsBaseline(s, true) || s.PDF.Date.IsZero() {
 		return false
 	}
 	if s.PDF.Reason != "" && s.Policy != nil {

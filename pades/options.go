@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
 )
 
@@ -118,7 +118,7 @@ func (o settings) check() error {
 	case o.Reserve < 0:
 		return fmt.Errorf("pades: reserve of %d bytes", o.Reserve)
 	}
-	if err := oid.CheckHash(cades.Hash(o.SignParams)); err != nil {
+	if err := oid.CheckHash(cms.HashFor(o.SignParams)); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
 	if o.Lock == nil {

@@ -13,6 +13,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -58,7 +59,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	digest, err := inc.digest(cades.Hash(p))
+	digest, err := inc.digest(cms.HashFor(p))
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}

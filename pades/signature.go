@@ -9,6 +9,7 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 )
@@ -57,8 +58,8 @@ func unread(f *found) *ades.Signature {
 // readCMS reads a CMS signature. With embedded, its content is the SHA-1 of
 // the byte range (adbe.pkcs7.sha1).
 func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
-	sd, err := cades.ParseSignedData(f.contents)
-	if err != nil || sd.Signers == 0 {
+	sd, err := cms.ParseBytes(f.contents)
+	if err != nil || len(sd.SignerInfos) == 0 {
 		if err == nil {
 			err = errors.New("no signer")
 		}
@@ -66,18 +67,18 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 		f.rangeOK = false
 		return unread(f), nil
 	}
-	in := cades.Surroundings{Digest: r.digests.of(f)}
+	in := &handoff.SignedData{Parsed: sd, Digest: r.digests.of(f)}
 	if embedded {
-		in = cades.Surroundings{Content: sd.Content}
+		in.Content, in.Digest = sd.Content, nil
 	}
-	s, err := r.signer(f, sd, in)
+	s, err := r.signer(f, in)
 	if err != nil || s == nil {
 		return unread(f), err
 	}
 	if len(bytes.TrimRight(f.contents[min(sd.Length, int64(len(f.contents))):], "\x00")) > 0 {
 		s.Problems = append(s.Problems, finding.PDFDataAfterCMS.Problem(f.path+"/Contents"))
 	}
-	if sd.Signers > 1 {
+	if len(sd.SignerInfos) > 1 {
 		// EN 319 142-1 clause 4.1: a PDF signature has one. The others would be
 		// shown by some readers and judged by none.
 		s.Problems = append(s.Problems, finding.PDFSigners.Problem(whereSigners))
@@ -93,9 +94,10 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 
 // signer reads the only signer of a PDF signature; nil when it is malformed.
 // Certificates of the DSS are looked at only where the signature lacks one.
-func (r *reader) signer(f *found, sd *cades.SignedData, in cades.Surroundings) (*ades.Signature, error) {
+func (r *reader) signer(f *found, in *handoff.SignedData) (*ades.Signature, error) {
+	var o ades.ReadOptions
 	for {
-		all, err := sd.Read(in)
+		doc, err := cades.Read(r.ctx, in, o)
 		var malformed *ades.MalformedError
 		if errors.As(err, &malformed) {
 			f.fatal(finding.PDFNoCMS, f.path+"/Contents", err)
@@ -105,11 +107,12 @@ func (r *reader) signer(f *found, sd *cades.SignedData, in cades.Surroundings) (
 		if err != nil {
 			return nil, err
 		}
-		if in.Certificates != nil || named(all[0]) {
-			return all[0], nil
+		one := doc.Signatures[0]
+		if o.Certificates != nil || named(one) {
+			return one, nil
 		}
-		if in.Certificates = r.storedCertificates(); in.Certificates == nil {
-			return all[0], nil
+		if o.Certificates = r.storedCertificates(); o.Certificates == nil {
+			return one, nil
 		}
 	}
 }
@@ -136,7 +139,7 @@ func (r *reader) storedCertificates() [][]byte {
 }
 
 // embedded compares the carried SHA-1 with the byte range.
-func (r *reader) embedded(f *found, s *ades.Signature, sd *cades.SignedData) error {
+func (r *reader) embedded(f *found, s *ades.Signature, sd *cms.SignedData) error {
 	ref := ades.Reference{Kind: "byte-range", Name: f.path, Digest: "SHA1"}
 	if digest := r.digests.of(f); digest != nil && sd.Content != nil && sd.Content.Size() == 20 {
 		sum, err := digest(crypto.SHA1)

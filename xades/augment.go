@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -29,16 +30,11 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	if err != nil {
 		return err
 	}
-	return augment(ctx, doc, w, r, outside{files: r.Detached})
-}
-
-// AugmentIn is Augment for a signature file of a container.
-func AugmentIn(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	doc, err := parse(ctx, src)
-	if err != nil {
-		return err
+	files := outside{files: r.Detached}
+	if m, ok := src.(*handoff.Member); ok {
+		files = outside{files: m.Files, container: true}
 	}
-	return augment(ctx, doc, w, r, outside{files: r.Detached, container: true})
+	return augment(ctx, doc, w, r, files)
 }
 
 func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.AugmentOptions, files outside) error {

@@ -7,6 +7,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
@@ -17,6 +18,9 @@ import (
 // *ades.MalformedError for what is not well-formed or has a DTD; a broken
 // signature is a fact, not an error.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
+	if m, ok := src.(*handoff.Member); ok {
+		return readMember(ctx, m)
+	}
 	doc, err := parse(ctx, src)
 	if err != nil {
 		return nil, err
@@ -36,16 +40,15 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 	return r.out, nil
 }
 
-// ReadIn is Read for a signature file of a container: references are to the
-// container's files, which resolve finds by URI. The Parts are what the
+// readMember is Read for a signature file of a container. The Parts are what the
 // signature file itself holds; there should be none.
-func ReadIn(ctx context.Context, src ades.Source, files []ades.File, resolve func(uri string) *ades.File) (*ades.Document, error) {
-	doc, err := parse(ctx, src)
+func readMember(ctx context.Context, m *handoff.Member) (*ades.Document, error) {
+	doc, err := parse(ctx, m.Source)
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Release()
-	r := newReader(ctx, doc, outside{files: files, container: true, resolve: resolve})
+	r := newReader(ctx, doc, outside{files: m.Files, container: true, resolve: m.Resolve})
 	if err := r.read(); err != nil {
 		return nil, err
 	}

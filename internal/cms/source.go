@@ -2,9 +2,11 @@ package cms
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"sort"
 
@@ -317,4 +319,28 @@ func (s scanner) octets(h *header, spans []span, depth int) ([]span, error) {
 		}
 		off = c.next
 	}
+}
+
+// Equal compares two documents byte by byte.
+func Equal(ctx context.Context, a, b ades.Source) (bool, error) {
+	if a == nil || b == nil || a.Size() != b.Size() {
+		return false, nil
+	}
+	p, q := make([]byte, 64<<10), make([]byte, 64<<10)
+	for off := int64(0); off < a.Size(); off += int64(len(p)) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		n := int(min(int64(len(p)), a.Size()-off))
+		if k, err := a.ReadAt(p[:n], off); k < n {
+			return false, fmt.Errorf("read content: %w", err)
+		}
+		if k, err := b.ReadAt(q[:n], off); k < n {
+			return false, fmt.Errorf("read content: %w", err)
+		}
+		if !bytes.Equal(p[:n], q[:n]) {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -1,5 +1,6 @@
 // Package handoff is what the server tells the library of a document beside its
-// bytes.
+// bytes, and what one format tells another whose signature it carries. Each is a
+// type that a source is recognised by, and none can be made from outside.
 package handoff
 
 import (
@@ -7,6 +8,7 @@ import (
 	"hash"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
 )
 
 // Document is a source whose SHA-256 is known up to its end, so that whoever
@@ -25,4 +27,22 @@ func State(src ades.Source, h crypto.Hash) hash.Hash {
 		return d.SHA256()
 	}
 	return nil
+}
+
+// SignedData is a CMS signature that a PDF carries.
+type SignedData struct {
+	ades.Source
+	Parsed *cms.SignedData
+	// Content that it carries itself; Digest of what it is over otherwise.
+	Content ades.Source
+	Digest  func(crypto.Hash) ([]byte, error)
+}
+
+// Member is a signature file of a container, whose references are to the
+// container's files.
+type Member struct {
+	ades.Source
+	Files []ades.File
+	// Resolve finds a file by URI.
+	Resolve func(uri string) *ades.File
 }

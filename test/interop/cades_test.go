@@ -10,6 +10,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 )
 
 func signCAdES(t testing.TB, a *adestest.Actor, content []byte, s ades.SignParams, o cades.Options) []byte {
@@ -18,7 +19,7 @@ func signCAdES(t testing.TB, a *adestest.Actor, content []byte, s ades.SignParam
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Hash = cades.Hash(s)
+	s.Hash = cms.HashFor(s)
 	return a.Finish(t, d, s)
 }
 

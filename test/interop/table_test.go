@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 )
 
 // row is what one validator was asked about: a family of files.
@@ -22,7 +22,7 @@ type row struct {
 
 // algorithm is spelled as DSS spells it.
 func algorithm(s ades.SignParams) string {
-	hash := strings.ReplaceAll(cades.Hash(s).String(), "-", "")
+	hash := strings.ReplaceAll(cms.HashFor(s).String(), "-", "")
 	switch s.Certificate.PublicKey.(type) {
 	case *ecdsa.PublicKey:
 		return "ECDSA " + hash

@@ -1,0 +1,60 @@
+package cms
+
+import (
+	"bytes"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
+)
+
+func signedCount(s *ades.Signature) map[string]int {
+	n := map[string]int{}
+	for _, a := range s.Attributes {
+		if a.Signed {
+			n[a.Name]++
+		}
+	}
+	return n
+}
+
+// IsBES asks for what EN 319 122-2 demands of the lowest form: SHA-1 goes with
+// signing-certificate, everything else with signing-certificate-v2.
+func IsBES(s *ades.Signature) bool {
+	n := signedCount(s)
+	if n["message-digest"] != 1 || n["signing-certificate"]+n["signing-certificate-v2"] != 1 || n["signing-time"] > 1 {
+		return false
+	}
+	if n["content-type"] != 1 && !(n["content-type"] == 0 && strings.Contains(s.Path, "countersignature")) {
+		return false
+	}
+	if len(s.CertificateRefs) == 0 {
+		return false
+	}
+	return (s.CertificateRefs[0].Digest == "SHA1") == (n["signing-certificate"] == 1)
+}
+
+// IsBaseline reports whether a signature has the attributes that EN 319 122-1,
+// 6.3 demands, or with embedded set those of EN 319 142-1 for a PDF, where the
+// signing time stands elsewhere.
+func IsBaseline(s *ades.Signature, embedded bool) bool {
+	times := 1
+	if embedded {
+		times = 0
+	}
+	n := signedCount(s)
+	if !IsBES(s) || n["signing-time"] != times || n["signature-policy-identifier"] > 1 {
+		return false
+	}
+	for _, p := range s.Problems {
+		if p.Code == finding.CMSTypeOther.Code {
+			return false
+		}
+	}
+	for _, e := range s.Evidence {
+		if e.Origin == "SignedData" && e.Kind == ades.EvidenceCertificate && bytes.Equal(e.Raw, s.SigningCertificate) {
+			return true
+		}
+	}
+	return false
+}
