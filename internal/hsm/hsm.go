@@ -9,7 +9,7 @@ import (
 
 // ErrUnavailable says that the token cannot be reached now: it was removed, its
 // sessions are lost, or its PIN is refused. Asking again later may help.
-var ErrUnavailable = errors.New("hsm: the token is not available")
+var ErrUnavailable = errors.New("the token is not available")
 
 // Algorithms that a key pair can be made for.
 var Algorithms = []string{"RSA2048", "RSA3072", "RSA4096", "P256", "P384"}

@@ -6,5 +6,5 @@ import "errors"
 
 // Open needs a binary built with the tag pkcs11 (and cgo).
 func Open(Config) (Token, error) {
-	return nil, errors.New("hsm: this binary was built without PKCS#11; build it with -tags pkcs11")
+	return nil, errors.New("this binary was built without PKCS#11; build it with -tags pkcs11")
 }

@@ -57,7 +57,7 @@ func (t *token) connect() error {
 	}
 	ctx, err := crypto11.Configure(c)
 	if err != nil {
-		return fmt.Errorf("hsm: open token: %w", err)
+		return fmt.Errorf("open token: %w", err)
 	}
 	t.ctx = ctx
 	return nil
@@ -171,7 +171,7 @@ func generate(ctx *crypto11.Context, id []byte, algorithm string) (crypto.Signer
 	case "P384":
 		return ctx.GenerateECDSAKeyPairWithLabel(id, id, elliptic.P384())
 	}
-	return nil, fmt.Errorf("hsm: %q is none of %v", algorithm, Algorithms)
+	return nil, fmt.Errorf("%q is none of %v", algorithm, Algorithms)
 }
 
 func (t *token) Find(label string) (crypto.Signer, error) {
@@ -192,10 +192,10 @@ func (t *token) Find(label string) (crypto.Signer, error) {
 func find(ctx *crypto11.Context, label string) (crypto.Signer, error) {
 	key, err := ctx.FindKeyPair(nil, []byte(label))
 	if err != nil {
-		return nil, fmt.Errorf("hsm: find in token: %w", err)
+		return nil, fmt.Errorf("find in token: %w", err)
 	}
 	if key == nil {
-		return nil, fmt.Errorf("hsm: the token holds no key %q", label)
+		return nil, fmt.Errorf("the token holds no key %q", label)
 	}
 	return key, nil
 }
@@ -207,10 +207,10 @@ func (t *token) Destroy(label string) error {
 			err = errors.Join(err, p.Delete())
 		}
 		if err != nil {
-			return fmt.Errorf("hsm: destroy in token: %w", err)
+			return fmt.Errorf("destroy in token: %w", err)
 		}
 		if pairs, err = ctx.FindKeyPairs(nil, []byte(label)); err != nil || len(pairs) > 0 {
-			return errors.Join(errors.New("hsm: the token says that it destroyed a key, and still has it"), err)
+			return errors.Join(errors.New("the token says that it destroyed a key, and still has it"), err)
 		}
 		return nil
 	})

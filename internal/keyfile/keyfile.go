@@ -22,7 +22,7 @@ type Contents struct {
 }
 
 // ErrPassword says that the password does not open the file.
-var ErrPassword = errors.New("keyfile: wrong password")
+var ErrPassword = errors.New("wrong password of the key file")
 
 // maxFile bounds a file, maxIterations what all its key derivations may cost
 // together: a hostile file that asks for 2^30 rounds is minutes of work.
@@ -36,18 +36,18 @@ const (
 // one is taken which alone has a certificate.
 func Read(pfx []byte, password string) (*Contents, error) {
 	if len(pfx) > maxFile {
-		return nil, errors.New("keyfile: PKCS#12 file over 1 MiB")
+		return nil, errors.New("PKCS#12 file over 1 MiB")
 	}
 	e, _, err := cms.ReadElement(pfx)
 	if err != nil {
-		return nil, fmt.Errorf("keyfile: not a PKCS#12 file: %w", err)
+		return nil, fmt.Errorf("not a PKCS#12 file: %w", err)
 	}
 	r := &reader{}
 	if err := r.open(e.Raw, password); err != nil {
 		if errors.Is(err, ErrPassword) {
 			return nil, ErrPassword
 		}
-		return nil, fmt.Errorf("keyfile: PKCS#12 file: %w", err)
+		return nil, fmt.Errorf("PKCS#12 file: %w", err)
 	}
 	return r.contents()
 }
@@ -56,9 +56,9 @@ func Read(pfx []byte, password string) (*Contents, error) {
 func (r *reader) contents() (*Contents, error) {
 	switch {
 	case len(r.keys) == 0:
-		return nil, errors.New("keyfile: the PKCS#12 file has no private key")
+		return nil, errors.New("the PKCS#12 file has no private key")
 	case len(r.certs) == 0:
-		return nil, errors.New("keyfile: the PKCS#12 file has no certificate")
+		return nil, errors.New("the PKCS#12 file has no certificate")
 	}
 	var out *Contents
 	var names []string
@@ -72,9 +72,9 @@ func (r *reader) contents() (*Contents, error) {
 	}
 	switch {
 	case out == nil:
-		return nil, errors.New("keyfile: the certificate of the PKCS#12 file is not that of its key")
+		return nil, errors.New("the certificate of the PKCS#12 file is not that of its key")
 	case len(names) > 1:
-		return nil, fmt.Errorf("keyfile: the PKCS#12 file has %d keys with certificates (%s): export the one to sign with into a file of its own", len(names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("the PKCS#12 file has %d keys with certificates (%s): export the one to sign with into a file of its own", len(names), strings.Join(names, ", "))
 	}
 	out.Chain = r.chain(out.Certificate)
 	return out, nil

@@ -150,7 +150,7 @@ func (s *Service) Bearer(ctx context.Context, c *account.Caller) (*Bearer, error
 		from tokens t left join csc_tokens c on c.token_id = t.id where t.id = $1 and t.account_id = $2`, c.TokenID, c.AccountID).
 		Scan(&b.Client, &b.Certificate, &b.Scope, &mac)
 	if err != nil && !errors.Is(err, store.ErrNoRows) {
-		return nil, fmt.Errorf("cscauth: read bearer: %w", err)
+		return nil, fmt.Errorf("csc: read bearer: %w", err)
 	}
 	granted := slices.Contains(c.Scopes, tokenScope)
 	if err != nil || granted != (mac != nil) || granted && !hmac.Equal(mac, s.mark(b)) {
@@ -197,7 +197,7 @@ func (s *Service) seal(secret, owner string, v any) ([]byte, error) {
 func (s *Service) unseal(secret, owner string, sealed []byte, v any) error {
 	inner, err := s.master.UnsealFor(sealPurpose, owner, sealed)
 	if err != nil {
-		return fmt.Errorf("cscauth: unseal: %w", err)
+		return fmt.Errorf("csc: unseal: %w", err)
 	}
 	key := sha256.Sum256([]byte("rogito csc grant " + secret))
 	aead, err := master.NewGCM(key[:])
@@ -205,11 +205,11 @@ func (s *Service) unseal(secret, owner string, sealed []byte, v any) error {
 		return err
 	}
 	if len(inner) < aead.NonceSize() {
-		return errors.New("cscauth: unseal: too short")
+		return errors.New("csc: unseal: too short")
 	}
 	plain, err := aead.Open(nil, inner[:aead.NonceSize()], inner[aead.NonceSize():], nil)
 	if err != nil {
-		return fmt.Errorf("cscauth: unseal: %w", err)
+		return fmt.Errorf("csc: unseal: %w", err)
 	}
 	return json.Unmarshal(plain, v)
 }
@@ -254,14 +254,14 @@ func (s *Service) revoke(ctx context.Context, token string, mine func(*grantOf) 
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cscauth: find token: %w", err)
+		return fmt.Errorf("csc: find token: %w", err)
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `delete from csc_refresh where hash = $1`, hash)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("cscauth: end refresh token: %w", err)
+		return fmt.Errorf("csc: end refresh token: %w", err)
 	}
 	return s.endToken(ctx, g.account, g.token)
 }
@@ -290,7 +290,7 @@ func (s *Service) endAll(ctx context.Context, g grantOf) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("cscauth: end tokens: %w", err)
+		return fmt.Errorf("csc: end tokens: %w", err)
 	}
 	return intent.Wait(ctx, s.db, intent.Account, g.account)
 }

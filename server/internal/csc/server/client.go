@@ -62,7 +62,7 @@ func (s *Service) AddClient(ctx context.Context, name string, redirects []string
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("cscauth: store client: %w", err)
+		return nil, "", fmt.Errorf("csc: store client: %w", err)
 	}
 	return c, secret, nil
 }
@@ -102,7 +102,7 @@ func (s *Service) scanClient(row store.Row) (*Client, error) {
 	}
 	c.Public, c.CreatedAt = c.secret == nil, store.Time(created)
 	if err := json.Unmarshal([]byte(text), &c.Redirects); err != nil || !hmac.Equal(mac, s.markClient(c)) {
-		return nil, fmt.Errorf("cscauth: the row of client %s is not as it was written", c.ID)
+		return nil, fmt.Errorf("csc: the row of client %s is not as it was written", c.ID)
 	}
 	return c, nil
 }
@@ -110,7 +110,7 @@ func (s *Service) scanClient(row store.Row) (*Client, error) {
 // Clients lists those that are registered.
 func (s *Service) Clients(ctx context.Context) ([]*Client, error) {
 	rows, err := s.db.Read().Query(ctx, selectClient+`order by id`)
-	return store.All("cscauth: list clients", rows, err, s.scanClient)
+	return store.All("csc: list clients", rows, err, s.scanClient)
 }
 
 // Client is one that is registered.
@@ -136,7 +136,7 @@ func (s *Service) RemoveClient(ctx context.Context, id string) error {
 		}
 		rows, err := tx.Query(ctx, `select account_id, certificate_id from csc_refresh where client_id = $1
 			union select t.account_id, c.certificate_id from csc_tokens c join tokens t on t.id = c.token_id where c.client_id = $1`, id)
-		holds, err = store.All("cscauth: list grants", rows, err, func(row store.Row) (g grantOf, err error) {
+		holds, err = store.All("csc: list grants", rows, err, func(row store.Row) (g grantOf, err error) {
 			g.client = id
 			return g, row.Scan(&g.account, &g.certificate)
 		})

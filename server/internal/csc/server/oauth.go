@@ -66,7 +66,7 @@ func (s *Service) Push(ctx context.Context, c *Client, v url.Values) (uri string
 		return err
 	})
 	if err != nil {
-		return "", 0, fmt.Errorf("cscauth: store request: %w", err)
+		return "", 0, fmt.Errorf("csc: store request: %w", err)
 	}
 	return uri, pushedLife, nil
 }
@@ -93,7 +93,7 @@ func (s *Service) Asked(ctx context.Context, v url.Values) (*Request, error) {
 			return Invalid("Invalid parameter request_uri")
 		}
 		if err != nil {
-			return fmt.Errorf("cscauth: read request: %w", err)
+			return fmt.Errorf("csc: read request: %w", err)
 		}
 		_, err = tx.Exec(ctx, `update csc_requests set expires_at = $2 where hash = $1 and used_at = 0`, s.hash(uri), store.Millis(now.Add(pageLife)))
 		return err
@@ -187,7 +187,7 @@ func (s *Service) Consent(ctx context.Context, r *Request, username, password, o
 		_, err := tx.Exec(ctx, `insert into csc_codes (hash, account_id, client_id, certificate_id, sealed, expires_at) values ($1, $2, $3, $4, $5, $6)`,
 			s.hash(code), cred.AccountID, r.Client, cred.ID, sealed, store.Millis(s.config.Now().Add(codeLife)))
 		if err != nil {
-			return fmt.Errorf("cscauth: store code: %w", err)
+			return fmt.Errorf("csc: store code: %w", err)
 		}
 		return s.audit.Append(ctx, tx, audit.Event{
 			Account: cred.AccountID, Record: cred.ID, Kind: "csc-consent", Log: "the holder consented to the use of the certificate by an application",
@@ -235,7 +235,7 @@ func (s *Service) Exchange(ctx context.Context, c *Client, code, redirect, verif
 		out, verdict = nil, nil
 		n, err := tx.Exec(ctx, `update csc_codes set used_at = $2 where hash = $1 and used_at = 0`, hash, store.Millis(now))
 		if err != nil {
-			return fmt.Errorf("cscauth: use code: %w", err)
+			return fmt.Errorf("csc: use code: %w", err)
 		}
 		var g grantOf
 		var sealed []byte
@@ -247,7 +247,7 @@ func (s *Service) Exchange(ctx context.Context, c *Client, code, redirect, verif
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("cscauth: read code: %w", err)
+			return fmt.Errorf("csc: read code: %w", err)
 		}
 		if n == 0 {
 			verdict, replayed = Refuse(InvalidGrant, "Authorization code is invalid or expired"), g
@@ -356,7 +356,7 @@ func (s *Service) Refresh(ctx context.Context, c *Client, refresh string) (*Toke
 		var expires int64
 		n, err := tx.Exec(ctx, `update csc_refresh set used_at = $3 where hash = $1 and client_id = $2 and used_at = 0`, hash, c.ID, store.Millis(now))
 		if err != nil {
-			return fmt.Errorf("cscauth: use refresh token: %w", err)
+			return fmt.Errorf("csc: use refresh token: %w", err)
 		}
 		err = tx.QueryRow(ctx, `select token_id, account_id, client_id, certificate_id, sealed, expires_at from csc_refresh where hash = $1`, hash).
 			Scan(&g.token, &g.account, &g.client, &g.certificate, &sealed, &expires)
@@ -365,7 +365,7 @@ func (s *Service) Refresh(ctx context.Context, c *Client, refresh string) (*Toke
 			verdict = Refuse(InvalidGrant, "Invalid parameter refresh_token")
 			return nil
 		case err != nil:
-			return fmt.Errorf("cscauth: read refresh token: %w", err)
+			return fmt.Errorf("csc: read refresh token: %w", err)
 		case n == 0:
 			verdict, replayed = Refuse(InvalidGrant, "Invalid parameter refresh_token"), g
 			return nil

@@ -42,7 +42,7 @@ func (s *Service) insertSAD(ctx context.Context, tx *store.Tx, secret string, b 
 	_, err = tx.Exec(ctx, `insert into csc_sads (id, hash, account_id, token_id, client_id, certificate_id, sealed, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		id, s.hash(secret), b.Account, b.Token, b.Client, a.Grant.Certificate, sealed, s.expiry(a))
 	if err != nil {
-		return fmt.Errorf("cscauth: store SAD: %w", err)
+		return fmt.Errorf("csc: store SAD: %w", err)
 	}
 	if err := insertHashes(ctx, tx, id, 0, len(a.Hashes)); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Service) note(ctx context.Context, tx *store.Tx, b *Bearer, a *Authoris
 func insertHashes(ctx context.Context, tx *store.Tx, sad string, from, to int) error {
 	for i := from; i < to; i++ {
 		if err := tx.Later(ctx, `insert into csc_hashes (sad_id, position) values ($1, $2)`, sad, i); err != nil {
-			return fmt.Errorf("cscauth: store hash: %w", err)
+			return fmt.Errorf("csc: store hash: %w", err)
 		}
 	}
 	return nil
@@ -98,7 +98,7 @@ func (s *Service) open(ctx context.Context, tx *store.Tx, b *Bearer, certificate
 	// The row is held from here on, so that two servers do not wait for one another's
 	// hashes.
 	if _, err := tx.Exec(ctx, `update csc_sads set expires_at = expires_at where hash = $1`, s.hash(secret)); err != nil {
-		return nil, fmt.Errorf("cscauth: hold SAD: %w", err)
+		return nil, fmt.Errorf("csc: hold SAD: %w", err)
 	}
 	err := tx.QueryRow(ctx, `select s.id, s.account_id, s.token_id, s.client_id, s.certificate_id, s.sealed, s.expires_at
 		from csc_sads s join tokens t on t.id = s.token_id where s.hash = $1`, s.hash(secret)).
@@ -107,7 +107,7 @@ func (s *Service) open(ctx context.Context, tx *store.Tx, b *Bearer, certificate
 		return nil, badSAD()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cscauth: read SAD: %w", err)
+		return nil, fmt.Errorf("csc: read SAD: %w", err)
 	}
 	// A SAD of the OAuth flow is good beside any token that the same client has
 	// for the same certificate; every other one only with the token that asked.
@@ -148,7 +148,7 @@ func (s *Service) Extend(ctx context.Context, b *Bearer, certificate, secret str
 		n, err := tx.Exec(ctx, `update csc_sads set hash = $1, sealed = $2, expires_at = $3 where id = $4 and hash = $5`,
 			s.hash(next), sealed, s.expiry(&d.Authorisation), d.id, s.hash(secret))
 		if err != nil {
-			return fmt.Errorf("cscauth: extend SAD: %w", err)
+			return fmt.Errorf("csc: extend SAD: %w", err)
 		}
 		if n == 0 {
 			return badSAD()
@@ -226,7 +226,7 @@ func (s *Service) reserve(ctx context.Context, tx *store.Tx, d *sad, wanted Want
 		known = true
 		n, err := tx.Exec(ctx, `update csc_hashes set state = $3 where sad_id = $1 and position = $2 and state = ''`, d.id, i, stateReserved)
 		if err != nil {
-			return Reserved{}, fmt.Errorf("cscauth: reserve hash: %w", err)
+			return Reserved{}, fmt.Errorf("csc: reserve hash: %w", err)
 		}
 		one := Reserved{Hash: authorised, position: i}
 		if n == 0 {
@@ -235,7 +235,7 @@ func (s *Service) reserve(ctx context.Context, tx *store.Tx, d *sad, wanted Want
 				continue
 			}
 			if err != nil {
-				return Reserved{}, fmt.Errorf("cscauth: read hash: %w", err)
+				return Reserved{}, fmt.Errorf("csc: read hash: %w", err)
 			}
 		}
 		taken[i] = true
@@ -274,7 +274,7 @@ func (s *Service) Settle(ctx context.Context, r *Reservation, outcomes []Outcome
 			n, err := tx.Exec(ctx, `update csc_hashes set state = $1, record_id = $2 where sad_id = $3 and position = $4 and state = $5`,
 				state, o.Record, r.sad, r.Hashes[i].position, from)
 			if err != nil {
-				return fmt.Errorf("cscauth: settle hash: %w", err)
+				return fmt.Errorf("csc: settle hash: %w", err)
 			}
 			if n == 0 {
 				return Invalid("Hash was signed already, or is being signed: the SAD authorises it once")
