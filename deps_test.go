@@ -104,6 +104,7 @@ server/internal/identify/spid/demo  internal/pkix internal/xmldom server/interna
 server/internal/identify/cie  server/internal/fault internal/fetch server/internal/identify server/internal/identify/cie/jwt
 server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
+server/internal/identify/demo  server/internal/identify/cie server/internal/identify/cie/demo server/internal/identify/cns server/internal/identify/cns/demo server/internal/identify/spid server/internal/identify/spid/demo
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc/client server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
 server/internal/signing/request    ades internal/* server/internal/callback server/internal/fault server/internal/hint server/internal/keys server/internal/upload
@@ -136,6 +137,7 @@ server/internal/memory
 server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store server/internal/billing server/internal/money
 server/internal/doctor      tsl internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
 server                      internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
+server/servertest
 
 cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/message internal/pec internal/visible internal/version internal/redact internal/fetch report/paper
 `

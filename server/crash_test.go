@@ -7,18 +7,23 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	servertest.Clean()
+	os.Exit(code)
+}
 
 // program is the real binary, killed for real.
 type program struct {
@@ -31,31 +36,13 @@ type program struct {
 	err  *lockedBuffer
 }
 
-var buildOnce = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "rogito-bin")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "rogito")
-	out, err := exec.Command("go", "build", "-o", bin, "../cmd/rogito").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return bin, nil
-})
-
 func newProgram(t *testing.T, database string) *program {
 	t.Helper()
-	bin, err := buildOnce()
+	addr, err := servertest.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &program{t: t, bin: bin, data: t.TempDir(), addr: ln.Addr().String()}
-	ln.Close()
+	p := &program{t: t, bin: servertest.Binary(t, "faults"), data: t.TempDir(), addr: addr}
 	p.args = []string{"serve", "--listen", p.addr, "--data", p.data}
 	if database != "" {
 		p.args = append(p.args, "--database", database)
@@ -74,16 +61,11 @@ func (p *program) start(env ...string) {
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Get("http://" + p.addr + "/readyz")
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == 200 {
-				return
-			}
-		}
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := servertest.Ready(ctx, "http://"+p.addr); err != nil {
+		p.t.Fatalf("not ready: %v: %s", err, p.err)
 	}
-	p.t.Fatalf("not ready: %s", p.err)
 }
 
 func (p *program) kill() {

@@ -15,11 +15,9 @@ import (
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/identify/cie"
-	ciedemo "rogito.dev/rogito/server/internal/identify/cie/demo"
 	"rogito.dev/rogito/server/internal/identify/cns"
-	cnsdemo "rogito.dev/rogito/server/internal/identify/cns/demo"
+	"rogito.dev/rogito/server/internal/identify/demo"
 	"rogito.dev/rogito/server/internal/identify/spid"
-	spiddemo "rogito.dev/rogito/server/internal/identify/spid/demo"
 	"rogito.dev/rogito/server/internal/network"
 	"rogito.dev/rogito/server/internal/pages/consent"
 	"rogito.dev/rogito/server/internal/pages/enrol"
@@ -78,7 +76,7 @@ func (s *Server) identifications() (*identify.Methods, error) {
 	}
 	if c.CIE.ClientID != "" {
 		plain := func(u *url.URL) bool {
-			return guard.Named(u) || s.demo.cie != nil && strings.HasPrefix(u.String()+"/", s.cfg.PublicURL+"/")
+			return guard.Named(u) || s.demo.CIE() && strings.HasPrefix(u.String()+"/", s.cfg.PublicURL+"/")
 		}
 		one, err := cie.New(c.CIE, cie.Deps{Client: guard.Client(10 * time.Second), Log: s.log, Plain: plain})
 		if err != nil {
@@ -86,10 +84,10 @@ func (s *Server) identifications() (*identify.Methods, error) {
 		}
 		m.Elsewhere = append(m.Elsewhere, one)
 	}
-	if c.CNS.Listen != "" || c.CNS.Header != "" || s.demo.cards != nil {
+	if issuer := s.demo.CardIssuer(); c.CNS.Listen != "" || c.CNS.Header != "" || issuer != nil {
 		var more [][]byte
-		if s.demo.cards != nil {
-			more = append(more, s.demo.cards.Certificate.Raw)
+		if issuer != nil {
+			more = append(more, issuer)
 		}
 		one, err := cns.New(c.CNS, cns.Deps{Client: s.sig.trust.Client, Offline: s.cfg.Network.Offline, Listed: func() [][]byte { return s.sig.lists.Recognised("IT", "IdV") }}, more...)
 		if err != nil {
@@ -108,54 +106,24 @@ func (s *Server) plainHTTP(host string) bool {
 	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback() || s.sig.guard.Named(u)
 }
 
-// demonstration is what identify.demo has made.
-type demonstration struct {
-	spid  *spiddemo.IdP
-	cie   *ciedemo.Demo
-	cards *cnsdemo.Demo
-}
-
 // startDemo makes identity providers for the methods that are not configured,
 // and configures those with them.
-func (s *Server) startDemo() (err error) {
+func (s *Server) startDemo() error {
 	if !s.sandboxed {
 		return errors.New("made-up people are for a sandbox, and this is none")
 	}
-	c, base := &s.cfg.Identify, s.cfg.PublicURL
 	dir, err := os.MkdirTemp(s.cfg.Data, "demo-") // a command beside the server has its own
 	if err != nil {
 		return err
 	}
 	s.onClose(func() { _ = os.RemoveAll(dir) })
-	mux := http.NewServeMux()
-	if c.SPID.EntityID == "" {
-		metadata := func() []byte { return s.spid().NewMetadata() }
-		if s.demo.spid, err = spiddemo.New(base+"/demo/spid", metadata); err != nil {
-			return err
-		}
-		if c.SPID, err = spiddemo.Config(dir, base); err != nil {
-			return err
-		}
-		mux.Handle("/demo/spid/", s.demo.spid)
+	c := &s.cfg.Identify
+	methods := demo.Methods{SPID: &c.SPID, CIE: &c.CIE, CNS: &c.CNS, Metadata: func() []byte { return s.spid().NewMetadata() }}
+	if s.demo, err = demo.New(methods, s.cfg.PublicURL, dir); err != nil {
+		return err
 	}
-	if c.CIE.ClientID == "" {
-		if s.demo.cie, err = ciedemo.New(base+"/demo/cie", time.Now); err != nil {
-			return err
-		}
-		if c.CIE, err = s.demo.cie.Settings(dir, base); err != nil {
-			return err
-		}
-		mux.Handle("/demo/cie/", http.StripPrefix("/demo/cie", s.demo.cie.Handler()))
-	}
-	if c.CNS.Listen == "" && c.CNS.Header == "" {
-		if s.demo.cards, err = cnsdemo.New(base + "/demo/cns"); err != nil {
-			return err
-		}
-		mux.Handle("/demo/cns/", s.demo.cards.Handler())
-	}
-	s.demoPages = mux
 	for _, own := range s.bases() {
-		s.sig.guard.Answer(own, mux, "/demo")
+		s.sig.guard.Answer(own, s.demo, "/demo")
 	}
 	return nil
 }
@@ -187,19 +155,18 @@ func (s *Server) mountPages(a *api.API) {
 		more = append(more, "/remote/callback")
 	}
 	p.Cards = &enrol.Cards{URL: s.cfg.cardURL(), Shown: s.card}
-	if s.demoPages != nil {
+	if s.demo != nil {
 		s.log.Warn("made-up identity providers answer under /demo/ (identify.demo): whoever reaches this server can be anybody here")
-		a.Mount("/demo/*", s.demoPages, http.MethodGet, http.MethodHead, http.MethodPost)
+		a.Mount("/demo/*", s.demo, http.MethodGet, http.MethodHead, http.MethodPost)
 	}
-	if d := s.demo.cards; d != nil {
+	if s.demo.CardIssuer() != nil {
 		p.Cards.URL = s.cfg.PublicURL + "/demo"
-		d.Show = p.Show
-		d.Applicant = func(r *http.Request) (card cnsdemo.Card) {
+		s.demo.ShowCards(func(r *http.Request) (givenName, surname, fiscalCode string) {
 			if c, err := s.sig.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret")); err == nil {
-				card.GivenName, card.Surname, card.Code = c.Ordered().GivenName, c.Ordered().Surname, c.Ordered().FiscalCode
+				givenName, surname, fiscalCode = c.Ordered().GivenName, c.Ordered().Surname, c.Ordered().FiscalCode
 			}
-			return card
-		}
+			return givenName, surname, fiscalCode
+		}, p.Show)
 	}
 	api.MountPages(a, p, more...)
 	a.Mount("/csc/oauth2/authorize", consent.New(site, s.sig.csc, s.cfg.PublicURL+"/csc"), http.MethodGet, http.MethodHead, http.MethodPost)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/identify/demo"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/mail"
@@ -55,9 +55,8 @@ type Server struct {
 	publications *publication.Service
 	mail         *mail.Sender // nil: none is sent
 	sig          signingParts
-	demo         demonstration
-	demoPages    http.Handler
-	dropped      atomic.Bool // a key or password has left its place in memory
+	demo         *demo.Providers // identify.demo; nil: none
+	dropped      atomic.Bool     // a key or password has left its place in memory
 }
 
 // What commands answer with.

@@ -37,40 +37,10 @@ import (
 
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
-
-var built struct {
-	sync.Once
-	path string
-	err  error
-}
-
-// binary is rogito, built once for all tests; ROGITO_TEST_BINARY names one that
-// is built already.
-func binary(t testing.TB) string {
-	t.Helper()
-	built.Do(func() {
-		if built.path = os.Getenv("ROGITO_TEST_BINARY"); built.path != "" {
-			return
-		}
-		dir, err := os.MkdirTemp("", "rogito-blackbox")
-		if err != nil {
-			built.err = err
-			return
-		}
-		built.path = filepath.Join(dir, "rogito")
-		cmd := exec.Command("go", "build", "-o", built.path, "rogito.dev/rogito/cmd/rogito")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w: %s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatalf("build: %v", built.err)
-	}
-	return built.path
-}
+func TestMain(m *testing.M) { storetest.Main(m, servertest.Clean) }
 
 // node is one process of the server.
 type node struct {
@@ -125,7 +95,7 @@ func newNode(t testing.TB, cfg storage) *node {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	n := &node{t: t, bin: binary(t), addr: addr, log: &logBuffer{}}
+	n := &node{t: t, bin: servertest.Binary(t), addr: addr, log: &logBuffer{}}
 	n.args = []string{"--data", cfg.Data}
 	if cfg.Database != "" {
 		n.args = append(n.args, "--database", cfg.Database)

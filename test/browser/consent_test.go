@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/server/servertest"
 )
 
 // The page on which a holder lets an application see a certificate, or sign with
@@ -19,7 +21,7 @@ func TestConsent(t *testing.T) {
 	var client struct {
 		ID string `json:"client_id"`
 	}
-	out, err := exec.Command(binary(t), "csc", "client", "add", `Contratti <b>srl</b>`, "--redirect", redirect, "--json", "--data", s.Data).Output()
+	out, err := exec.Command(servertest.Binary(t), "csc", "client", "add", `Contratti <b>srl</b>`, "--redirect", redirect, "--json", "--data", s.Data).Output()
 	if err != nil || json.Unmarshal(out, &client) != nil || client.ID == "" {
 		t.Fatalf("%s %v", out, err)
 	}

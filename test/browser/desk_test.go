@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/server/servertest"
 )
 
 // letter is a PDF that looks like one: text, a picture, a table and a field for
@@ -457,7 +458,7 @@ func TestDeskSessionEnds(t *testing.T) {
 // The link that the command prints logs in, once.
 func TestDeskLink(t *testing.T) {
 	s := startServer(t)
-	out, err := exec.Command(binary(t), "console", "login", "--data", s.Data).Output()
+	out, err := exec.Command(servertest.Binary(t), "console", "login", "--data", s.Data).Output()
 	link := strings.TrimSpace(string(out))
 	if err != nil || !strings.HasPrefix(link, s.URL+"/console/login?link=") {
 		t.Fatalf("%s %v", out, err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"rogito.dev/rogito/server/servertest"
 )
 
 var italy struct {
@@ -37,10 +39,10 @@ func country(t *testing.T) string {
 		for _, paths := range [][]string{
 			{filepath.Join(files, "csv", "2018-2.zip"), filepath.Join(files, "kmz-2018-2")}, {filepath.Join(files, "csv", "2017-1.zip")}, {filepath.Join(files, "csv", "2016-1.zip")},
 		} {
-			cmd := exec.Command(binary(t), append([]string{"omi", "import", "--data", italy.dir}, paths...)...)
+			cmd := exec.Command(servertest.Binary(t), append([]string{"omi", "import", "--data", italy.dir}, paths...)...)
 			if err := cmd.Run(); err != nil {
 				// a publication without perimeters may need to be allowed
-				if out, err := exec.Command(binary(t), append([]string{"omi", "import", "--allow-partial", "--data", italy.dir}, paths...)...).CombinedOutput(); err != nil {
+				if out, err := exec.Command(servertest.Binary(t), append([]string{"omi", "import", "--allow-partial", "--data", italy.dir}, paths...)...).CombinedOutput(); err != nil {
 					italy.err = err
 					t.Logf("%s", out)
 				}

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server/servertest"
 )
 
 func TestMain(m *testing.M) {
@@ -28,39 +30,11 @@ func TestMain(m *testing.M) {
 		fmt.Printf("FAIL: pages that no test has looked at in every way:\n%s\n", strings.Join(missing, "\n"))
 		code = 1
 	}
-	for _, dir := range []string{built.dir, italy.dir} {
-		if dir != "" {
-			_ = os.RemoveAll(dir)
-		}
+	servertest.Clean()
+	if italy.dir != "" {
+		_ = os.RemoveAll(italy.dir)
 	}
 	os.Exit(code)
-}
-
-var built struct {
-	sync.Once
-	path, dir string
-	err       error
-}
-
-// binary is rogito, built once for all tests.
-func binary(t testing.TB) string {
-	t.Helper()
-	built.Do(func() {
-		if built.path = os.Getenv("ROGITO_TEST_BINARY"); built.path != "" {
-			return
-		}
-		if built.dir, built.err = os.MkdirTemp("", "rogito-browser"); built.err != nil {
-			return
-		}
-		built.path = filepath.Join(built.dir, "rogito")
-		if out, err := exec.Command("go", "build", "-o", built.path, "rogito.dev/rogito/cmd/rogito").CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w: %s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatalf("build: %v", built.err)
-	}
-	return built.path
 }
 
 // server is a process of the real binary.
@@ -97,7 +71,7 @@ func startServerIn(t testing.TB, data string, env ...string) *server {
 	addr := l.Addr().String()
 	l.Close()
 	var log bytes.Buffer
-	cmd := exec.Command(binary(t), "serve", "--listen", addr, "--data", data)
+	cmd := exec.Command(servertest.Binary(t), "serve", "--listen", addr, "--data", data)
 	cmd.Env = append(append(os.Environ(), "ROGITO_TRUST_LISTS=false", "ROGITO_LIMITS_RESERVE=-1"), env...)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server/servertest"
 )
 
 // asked says that these tests are to run: `make openapi` and `make clients` do.
@@ -79,19 +80,15 @@ func start() error {
 	if server.dir, err = os.MkdirTemp("", "rogito-clients"); err != nil {
 		return err
 	}
-	binary := os.Getenv("ROGITO_TEST_BINARY")
-	if binary == "" {
-		binary = filepath.Join(server.dir, "rogito")
-		if out, err := exec.Command("go", "build", "-o", binary, "rogito.dev/rogito/cmd/rogito").CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	binary, err := servertest.Build()
 	if err != nil {
 		return err
 	}
-	addr, data := l.Addr().String(), filepath.Join(server.dir, "data")
-	l.Close()
+	addr, err := servertest.Address()
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(server.dir, "data")
 	server.url = "http://" + addr
 	server.cmd = exec.Command(binary, "serve", "--listen", addr, "--data", data, "--allow-private", "127.0.0.1")
 	for _, v := range os.Environ() {

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/server/servertest"
 	"rogito.dev/rogito/test/csc/provider"
 )
 
@@ -42,37 +43,8 @@ func TestMain(m *testing.M) {
 	if shared.p != nil {
 		shared.p.Close()
 	}
-	if built.dir != "" {
-		os.RemoveAll(built.dir)
-	}
+	servertest.Clean()
 	os.Exit(code)
-}
-
-var built struct {
-	sync.Once
-	dir, path string
-	err       error
-}
-
-// binary is rogito, built once; ROGITO_TEST_BINARY names one that is there.
-func binary(t testing.TB) string {
-	t.Helper()
-	built.Do(func() {
-		if built.path = os.Getenv("ROGITO_TEST_BINARY"); built.path != "" {
-			return
-		}
-		if built.dir, built.err = os.MkdirTemp("", "rogito-csc"); built.err != nil {
-			return
-		}
-		built.path = filepath.Join(built.dir, "rogito")
-		if out, err := exec.Command("go", "build", "-o", built.path, "rogito.dev/rogito/cmd/rogito").CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w: %s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
-	return built.path
 }
 
 // shared is one provider for tests that leave it as it was.
@@ -209,7 +181,7 @@ func (s *server) http() *http.Client {
 
 func (s *server) start() {
 	s.t.Helper()
-	s.cmd = exec.Command(binary(s.t), "serve", "--listen", s.addr, "--data", s.data, "--config", s.config)
+	s.cmd = exec.Command(servertest.Binary(s.t), "serve", "--listen", s.addr, "--data", s.data, "--config", s.config)
 	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = s.env, s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -244,7 +216,7 @@ func (s *server) kill() {
 
 // run runs a command of rogito beside the server.
 func (s *server) run(args ...string) (string, error) {
-	cmd := exec.Command(binary(s.t), append(args, "--data", s.data, "--config", s.config)...)
+	cmd := exec.Command(servertest.Binary(s.t), append(args, "--data", s.data, "--config", s.config)...)
 	cmd.Env = s.env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -22,6 +22,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/server/servertest"
 	"rogito.dev/rogito/trust"
 )
 
@@ -117,10 +118,8 @@ func (s *service) start(dir string) (stop func(), err error) {
 	if err := os.WriteFile(s.root, s.pki.RootPEM(), 0o600); err != nil {
 		return stop, err
 	}
-	s.binary = filepath.Join(dir, "rogito")
-	build := exec.Command("go", "build", "-o", s.binary, "rogito.dev/rogito/cmd/rogito")
-	if out, err := build.CombinedOutput(); err != nil {
-		return stop, fmt.Errorf("build: %w\n%s", err, out)
+	if s.binary, err = servertest.Build(); err != nil {
+		return stop, err
 	}
 	end, err := s.serve()
 	return func() { end(); authority.Close() }, err

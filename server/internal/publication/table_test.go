@@ -26,6 +26,7 @@ import (
 
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest"
 )
 
 // TestBenchTable prints the figures of the real-estate quotations, each beside a
@@ -42,11 +43,8 @@ func TestBenchTable(t *testing.T) {
 	if os.Getenv("ROGITO_BENCH") == "" {
 		t.Skip("set ROGITO_BENCH=1 to measure")
 	}
-	b := &bench{dir: official(t), work: t.TempDir()}
-	b.binary = filepath.Join(b.work, "rogito")
-	if out, err := exec.Command("go", "build", "-o", b.binary, "rogito.dev/rogito/cmd/rogito").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	b := &bench{dir: official(t), work: t.TempDir(), binary: servertest.Binary(t)}
+	defer servertest.Clean()
 	b.imports(t)
 	b.index(t)
 	b.lookups(t)

@@ -53,13 +53,17 @@ func admin(t testing.TB, base, statement string) {
 }
 
 // Main runs a package's tests and keeps the PostgreSQL server between them; a
-// package with many tests on it calls it from TestMain.
-func Main(m *testing.M) {
+// package with many tests on it calls it from TestMain. What is named is done at
+// the end.
+func Main(m *testing.M, atEnd ...func()) {
 	cluster.mu.Lock()
 	cluster.users++
 	cluster.mu.Unlock()
 	code := m.Run()
 	cluster.release()
+	for _, f := range atEnd {
+		f()
+	}
 	os.Exit(code)
 }
 
