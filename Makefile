@@ -127,6 +127,8 @@ fuzz: ## a minute for each fuzz target
 
 docs: ## write anew what is generated
 	go test ./server/internal/fault ./internal/finding -update
+	go test ./server -run TestSettingsDocument -update
+	go test . -run TestSurface -update
 
 clean: ## remove what was built; the data folder stays
 	rm -rf bin dist build

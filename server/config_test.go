@@ -2,8 +2,11 @@ package server
 
 import (
 	"bytes"
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -143,5 +146,44 @@ func TestSecretsAreFiles(t *testing.T) {
 	}
 	if cfg.Database != "postgres://me:p%40ss@db/rogito" || cfg.S3.SecretKey != "p@ss" {
 		t.Errorf("%s %s", cfg.Database, cfg.S3.SecretKey)
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/settings.md anew")
+
+// docs/settings.md has every key.
+func TestSettingsDocument(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Settings\n\n" +
+		"Every key with its default; `rogito config` prints them as a file to start from. As an environment variable\n" +
+		"`omi.watch_dir` is `ROGITO_OMI_WATCH_DIR`; [operating.md](operating.md#settings) says which wins. This page is made\n" +
+		"from the program (`make docs`).\n\n" +
+		"| key | default | meaning |\n|---|---|---|\n")
+	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
+	var walk func(v reflect.Value, path string)
+	walk = func(v reflect.Value, path string) {
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			key := path + f.Tag.Get("yaml")
+			if f.Type.Kind() == reflect.Struct {
+				walk(v.Field(i), key+".")
+				continue
+			}
+			value := ""
+			if !v.Field(i).IsZero() && f.Type.Kind() != reflect.Map {
+				value = fmt.Sprintf("`%v`", v.Field(i).Interface())
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key, value, cell.Replace(f.Tag.Get("doc")))
+		}
+	}
+	walk(reflect.ValueOf(Defaults()), "")
+	path := filepath.Join("..", "docs", "settings.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != b.String() {
+		t.Errorf("docs/settings.md is not what the program has (%v): make docs", err)
 	}
 }
