@@ -27,6 +27,7 @@ internal/visible
 internal/version
 internal/redact
 internal/fetch
+internal/await
 internal/corpus             ades
 internal/foreign            ades
 internal/finding            ades internal/limits internal/visible

@@ -9,7 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 func (l *Library) take(t testing.TB, m *made) {
@@ -145,12 +146,9 @@ func TestSwapUnderLoad(t *testing.T) {
 			_ = lib.Remove(semester("2018/2"))
 		}
 	}
-	time.Sleep(20 * time.Millisecond)
+	await.Until(t, "a hundred lookups", func() bool { return t.Failed() || asked.Load() >= 100 })
 	stop()
 	wg.Wait()
-	if asked.Load() < 100 {
-		t.Errorf("only %d lookups", asked.Load())
-	}
 }
 
 func TestWatchedFolder(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // A server that cannot store claims no record and uses no key; when it can again, it
@@ -19,17 +21,19 @@ func TestUnableToStore(t *testing.T) {
 		if err := os.Rename(blobs, blobs+" away"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(1100 * time.Millisecond) // for so long it may take them to be there
+		await.Until(t, "the server sees that it cannot store", func() bool {
+			code, _ := get(t, s.url+"/readyz")
+			return code == 503
+		})
 		if a := s.do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
 			t.Fatalf("%d/%d", a.Status, a.code())
 		}
 		if a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF))); a.Status != 503 || a.code() != 105 {
 			t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.code())
 		}
-		time.Sleep(2500 * time.Millisecond)
-		if n := room.one(t, fmt.Sprintf(`select starts from signatures where id = '%s'`, id)); n != 0 {
-			t.Errorf("begun %d times", n)
-		}
+		await.Never(t, 2500*time.Millisecond, "begun", func() bool {
+			return room.one(t, fmt.Sprintf(`select starts from signatures where id = '%s'`, id)) != 0
+		})
 		if n := room.one(t, `select count(*) from signing_intents`); n != 0 {
 			t.Errorf("a key was to be used %d times", n)
 		}

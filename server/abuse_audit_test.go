@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -139,10 +140,9 @@ func TestAuditAway(t *testing.T) {
 			t.Errorf("%v: %s", o, got)
 		}
 	}
-	time.Sleep(1500 * time.Millisecond) // the job has tried
-	if r := s.record(s.do("GET", "/signatures/"+waits.ID, nil)); r.State == "DONE" {
-		t.Error("a job signs without the audit")
-	}
+	await.Never(t, 1500*time.Millisecond, "signed without the audit", func() bool {
+		return s.record(s.do("GET", "/signatures/"+waits.ID, nil)).State == "DONE"
+	})
 	if got := intents(); got != before {
 		t.Errorf("keys were used %d times", got-before)
 	}
@@ -166,7 +166,7 @@ func TestAuditAway(t *testing.T) {
 // waitFor waits for the end of a record, for work that is tried again.
 func (s *site) waitFor(id string, most time.Duration) (r *record) {
 	s.t.Helper()
-	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for range await.Within(most) {
 		if r = s.record(s.do("GET", "/signatures/"+id, nil)); r.State == "DONE" || r.State == "ERROR" {
 			break
 		}

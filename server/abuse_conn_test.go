@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/network"
 )
 
@@ -132,11 +133,13 @@ func TestSlowLoris(t *testing.T) {
 		c := dial(t, r.addr)
 		wg.Go(func() {
 			io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: a\r\nX: ")
-			for time.Now().Before(end) {
+			for now := range time.Tick(200 * time.Millisecond) {
 				if _, err := c.Write([]byte("x")); err != nil {
 					return
 				}
-				time.Sleep(200 * time.Millisecond)
+				if now.After(end) {
+					break
+				}
 			}
 			t.Error("a slow header is still read after a minute")
 		})
@@ -206,7 +209,7 @@ func TestRapidReset(t *testing.T) {
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			most = max(most, runtime.NumGoroutine())
-			time.Sleep(5 * time.Millisecond)
+			await.Pause()
 		}
 	})
 	during := latency(t, r.url, 30)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -23,7 +24,10 @@ func TestAuditIsExported(t *testing.T) {
 	room := s.rooms()
 	to := room.exports()
 	var first string
-	for end := time.Now().Add(30 * time.Second); first == "" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(30 * time.Second) {
+		if first != "" {
+			break
+		}
 		if all, _ := to.list(t.Context()); len(all) > 0 {
 			first = slices.Sorted(maps.Keys(all))[0]
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"rogito.dev/rogito/internal/await"
 )
 
 // sample is a block of code of docs/callbacks.md with what runs it: the driver
@@ -150,7 +151,7 @@ func TestFailingReceiverLeavesLittle(t *testing.T) {
 			s.sign(b64(samplePDF), m{"callback": m{"url": r.URL, "retry": 0}})
 		}
 		room := s.rooms()
-		for end := time.Now().Add(30 * time.Second); room.one(t, `select count(*) from callbacks where active = 0`) < n; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(30 * time.Second); room.one(t, `select count(*) from callbacks where active = 0`) < n; await.Pause() {
 			if time.Now().After(end) {
 				t.Fatal("not all deliveries are at their end after 30 s")
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -58,7 +59,7 @@ func TestCostOfASignature(t *testing.T) {
 				})
 			}
 			all.Wait()
-			for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); ; await.Pause() {
 				var left int
 				read(&left, waits)
 				if left == 0 {

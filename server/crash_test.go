@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store/storetest"
 	"rogito.dev/rogito/server/servertest"
 )
@@ -156,7 +156,7 @@ func (p *program) settle(ids []string) {
 			if time.Now().After(end) {
 				p.t.Fatalf("%s is %+v a minute after the restart", id, r)
 			}
-			time.Sleep(50 * time.Millisecond)
+			await.Pause()
 		}
 	}
 }
@@ -283,7 +283,7 @@ func (p *program) loadUntilKilled() (ids []string) {
 	case <-first:
 	case <-time.After(10 * time.Second):
 	}
-	time.Sleep(time.Duration(1+rand.IntN(400)) * time.Millisecond)
+	await.Moment(time.Millisecond, 400*time.Millisecond)
 	p.kill()
 	wg.Wait()
 	return ids
@@ -341,7 +341,7 @@ func TestPoisonThatKills(t *testing.T) {
 			p.ended()
 		}
 		p.start("ROGITO_TEST_CRASH_AT=before-sign")
-		for end := time.Now().Add(6 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for range await.Within(6 * time.Second) {
 			if got := p.get(r.ID); got == nil {
 				break
 			} else if got.State == "ERROR" {
@@ -372,7 +372,10 @@ func TestKilledDuringSynchronousCall(t *testing.T) {
 			p.ended()
 			p.start()
 			var r *record
-			for end := time.Now().Add(60 * time.Second); time.Now().Before(end) && (r == nil || r.State != "DONE"); time.Sleep(100 * time.Millisecond) {
+			for range await.Within(60 * time.Second) {
+				if r != nil && r.State == "DONE" {
+					break
+				}
 				r = p.post(m{}, point)
 			}
 			if r == nil || r.State != "DONE" {

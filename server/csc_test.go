@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -827,7 +828,10 @@ func TestCSCKilled(t *testing.T) {
 				t.Errorf("%s: signed again: %d %v", point, status, out)
 			}
 			made++
-			for end := time.Now().Add(60 * time.Second); time.Now().Before(end) && p.done() < made; time.Sleep(100 * time.Millisecond) {
+			for range await.Within(60 * time.Second) {
+				if p.done() >= made {
+					break
+				}
 			}
 			if n := p.done(); n != made {
 				t.Fatalf("%d: %s: %d records are DONE, not %d", i, point, n, made)

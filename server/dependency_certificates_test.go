@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -45,7 +46,8 @@ func TestRevokedCertificate(t *testing.T) {
 		who := m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
 		bare := s.download(s.sign(b64(samplePDF), who).ID, "signedDocument")
 		stamped := s.download(s.sign(b64(samplePDF), who, optionsOf(m{"level": "T"})).ID, "signedDocument")
-		time.Sleep(1100 * time.Millisecond) // times in answers have seconds
+		second := time.Now().Unix() // which times in answers have
+		await.Until(t, "the next second", func() bool { return time.Now().Unix() > second })
 		from := time.Now().Add(-2 * time.Second)
 		for _, step := range []struct{ verb, state string }{{"suspend", "SUSPENDED"}, {"revoke", "REVOKED"}} {
 			if a := s.do("POST", "/certificates/"+c.ID+"/"+step.verb, nil); a.Status != 200 {
@@ -147,7 +149,7 @@ func TestPurchaseOnce(t *testing.T) {
 				for {
 					a := s.do("POST", "/certificates/namirial-automatic", m{"certificateOwner": "Elsa Prova"}, "Idempotency-Key", "one purchase")
 					if a.code() == 150 { // still running: as told, again
-						time.Sleep(20 * time.Millisecond)
+						await.Pause()
 						continue
 					}
 					var c bought

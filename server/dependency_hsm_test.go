@@ -14,6 +14,7 @@ import (
 
 	"github.com/miekg/pkcs11"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/hsm/hsmtest"
 )
 
@@ -63,7 +64,7 @@ func TestTokenGoneAndBack(t *testing.T) {
 	}
 	token.SignAnswer.Store(0)
 	token.OpenAnswer.Store(0)
-	for end := time.Now().Add(40 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(40 * time.Second); ; await.Pause() {
 		a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), who))
 		if a.Status == 200 && s.record(a).State == "DONE" {
 			break

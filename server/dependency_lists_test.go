@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/tsl"
 )
 
@@ -126,7 +127,7 @@ func (s *site) lists() map[string]listState {
 func (s *site) waitForLists(good func(map[string]listState) bool) map[string]listState {
 	s.t.Helper()
 	var last map[string]listState
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(20 * time.Second) {
 		if last = s.lists(); good(last) {
 			return last
 		}

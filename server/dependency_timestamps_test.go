@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -179,7 +180,10 @@ func TestAllowListIsOneForAll(t *testing.T) {
 		if got := c.call(listed); got != c.ok {
 			t.Errorf("%s at the listed host: %s", c.name, got)
 		}
-		for end := time.Now().Add(10 * time.Second); seen.Load() == before && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for range await.Within(10 * time.Second) {
+			if seen.Load() != before {
+				break
+			}
 		}
 		if seen.Load() == before {
 			t.Errorf("%s: the listed host was not reached", c.name)
@@ -200,7 +204,10 @@ func TestAllowListIsOneForAll(t *testing.T) {
 	if a := s.do("POST", "/callbacks/"+list[0].ID+"/resend", nil); a.Status != 200 {
 		t.Errorf("resend: %d %s", a.Status, a.Message)
 	}
-	for end := time.Now().Add(10 * time.Second); seen.Load() == before && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range await.Within(10 * time.Second) {
+		if seen.Load() != before {
+			break
+		}
 	}
 	if seen.Load() == before {
 		t.Error("sent again, it does not arrive")

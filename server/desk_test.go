@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -269,7 +270,10 @@ func TestDeskSignsSeveral(t *testing.T) {
 		many = append(many, named{fmt.Sprintf("%d.txt", i), sampleTXT})
 	}
 	p = v.submit(v.fields(nil), many...)
-	for end := time.Now().Add(30 * time.Second); signedRef.FindString(p.Text) == "" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(30 * time.Second) {
+		if signedRef.FindString(p.Text) != "" {
+			break
+		}
 		if p.Header.Get("Refresh") == "" {
 			t.Fatalf("it waits and does not look again: %d %s", p.Status, alertOf(p.Text))
 		}
@@ -547,7 +551,10 @@ func TestDeskReviewsAndResends(t *testing.T) {
 	if p := admin.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}, "reason": {"seen"}}); p.Status != 200 || !strings.Contains(p.Text, "decision is written down") {
 		t.Errorf("%d %s", p.Status, alertOf(p.Text))
 	}
-	for end := time.Now().Add(20 * time.Second); s.certificateState(c.ID) != "DONE" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(20 * time.Second) {
+		if s.certificateState(c.ID) == "DONE" {
+			break
+		}
 	}
 	own := s.loggedIn(s.box.Token)
 	for _, step := range [][2]string{{"suspend", "SUSPENDED"}, {"resume", "DONE"}, {"revoke", "REVOKED"}} {
@@ -612,7 +619,7 @@ func TestDeskResends(t *testing.T) {
 	v := s.loggedIn(s.box.Token)
 	action := regexp.MustCompile(`action="(/console/records/` + r.ID + `/callbacks/[0-9a-f]{24}/resend)"`)
 	var page *shownPage
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(20 * time.Second) {
 		if page = v.get("/console/records/" + r.ID); strings.Contains(page.Text, "Not delivered") {
 			break
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -78,7 +79,10 @@ func TestBucketAway(t *testing.T) {
 		name := [...]string{bucketGone: "gone", bucketStuck: "stuck"}[state]
 		b.state.Store(state)
 		ready := http.StatusOK
-		for end := time.Now().Add(20 * time.Second); ready == http.StatusOK && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		for range await.Within(20 * time.Second) {
+			if ready != http.StatusOK {
+				break
+			}
 			resp, err := http.Get(s.url + "/readyz")
 			if err != nil {
 				t.Fatal(err)
@@ -130,7 +134,10 @@ func TestBucketFull(t *testing.T) {
 	r := s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true}))
 	// Each pause begins when the one before is over, or later.
 	var until []int64
-	for end := time.Now().Add(time.Minute); len(until) < 4 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range await.Within(time.Minute) {
+		if len(until) >= 4 {
+			break
+		}
 		n := storetest.Count(t, room.db, `select case when lease_by = '' then lease_until else 0 end from signatures where id = $1`, r.ID)
 		if n > 0 && !slices.Contains(until, n) {
 			until = append(until, n)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
@@ -63,7 +64,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 	keys, waited, refused := map[string]string{}, map[string]bool{}, 0
 	stop := load(6, func(i int) bool {
 		key := store.NewID()
-		for end := time.Now().Add(40 * time.Second); ; time.Sleep(30 * time.Millisecond) {
+		for end := time.Now().Add(40 * time.Second); ; await.Pause() {
 			status, id := p.tryPost(m{"asyncSignature": i%3 == 0, "asyncDocumentsValidation": i%3 == 1}, key)
 			if status == 200 {
 				mu.Lock()
@@ -82,9 +83,9 @@ func TestDatabaseGoesAway(t *testing.T) {
 		}
 	})
 	for range outages {
-		time.Sleep(500 * time.Millisecond)
+		await.Moment(300*time.Millisecond, 700*time.Millisecond)
 		over := outage(t, database)
-		time.Sleep(1200 * time.Millisecond)
+		await.Moment(time.Second, 1500*time.Millisecond)
 		if status, _ := p.answerTo("GET", "/healthz", nil); status != 200 {
 			t.Errorf("healthz: %d", status)
 		}
@@ -97,7 +98,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 			if time.Since(back) > time.Minute {
 				t.Fatal("not working again a minute after the database")
 			}
-			time.Sleep(50 * time.Millisecond)
+			await.Pause()
 		}
 	}
 	probes := outages

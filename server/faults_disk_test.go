@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -180,11 +180,10 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("reading a record: %d", status)
 	}
 	v.empty()
-	time.Sleep(2500 * time.Millisecond) // Retry-After
-	after := p.post(m{}, "")
-	if after == nil || after.State != "DONE" {
-		t.Fatalf("with room again: %+v", after)
-	}
+	await.Until(t, "it signs with room again", func() bool {
+		after := p.post(m{}, "")
+		return after != nil && after.State == "DONE"
+	})
 	p.settleAll()
 	p.kill()
 	p.account("")
@@ -194,7 +193,7 @@ func TestDiskFull(t *testing.T) {
 // settleAll waits until no record of the account is on its way.
 func (p *program) settleAll() {
 	p.t.Helper()
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; await.Pause() {
 		waiting := 0
 		for _, state := range []string{"WAIT_VALIDATION", "WAIT_SIGN"} {
 			waiting += p.count(state)
@@ -263,7 +262,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("still ready after five seconds")
 		}
-		time.Sleep(100 * time.Millisecond)
+		await.Pause()
 	}
 	for _, o := range []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true}} {
 		if status, code := p.answerTo("POST", "/EU-QES_automatic", p.signBody(samplePDF, o)); status != 503 || code != 105 {
@@ -339,7 +338,7 @@ func cutAgainAndAgain(t *testing.T, database string) {
 		case <-time.After(time.Minute):
 			t.Error("no answer within a minute")
 		}
-		time.Sleep(time.Duration(rand.IntN(500)) * time.Millisecond)
+		await.Moment(0, 500*time.Millisecond)
 		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/signing"
@@ -167,8 +168,10 @@ func TestPoison(t *testing.T) {
 			t.Fatal("not accepted")
 		}
 		failures := func() int { return strings.Count(p.err.String(), "work on a signature failed") }
-		for end := time.Now().Add(time.Minute); failures() == 0 && time.Now().Before(end); { // then it was the first
-			time.Sleep(20 * time.Millisecond)
+		for range await.Within(time.Minute) { // then it was the first
+			if failures() != 0 {
+				break
+			}
 		}
 		var ids []string
 		for range 10 {
@@ -177,7 +180,7 @@ func TestPoison(t *testing.T) {
 		p.settle(ids)
 		end := time.Now().Add(40 * time.Second)
 		for bad.State != "ERROR" && time.Now().Before(end) {
-			time.Sleep(50 * time.Millisecond)
+			await.Pause()
 			if r := p.get(bad.ID); r != nil {
 				bad = r
 			}
@@ -185,8 +188,10 @@ func TestPoison(t *testing.T) {
 		if bad.State != "ERROR" || bad.number() != 119 || strings.Contains(deref(bad.ErrorMessage), "test") {
 			t.Errorf("%s %d %s", bad.State, bad.number(), deref(bad.ErrorMessage))
 		}
-		for end := time.Now().Add(5 * time.Second); failures() < 3 && time.Now().Before(end); { // it comes through a pipe, in no order with the answers
-			time.Sleep(20 * time.Millisecond)
+		for range await.Within(5 * time.Second) { // it comes through a pipe, in no order with the answers
+			if failures() >= 3 {
+				break
+			}
 		}
 		if n := failures(); n != 3 {
 			t.Errorf("%d failures in the log, want 3", n)
@@ -378,7 +383,7 @@ func TestTermUnderLoad(t *testing.T) {
 			}
 			return true
 		})
-		time.Sleep(700 * time.Millisecond)
+		await.Moment(300*time.Millisecond, time.Second)
 		begin := time.Now()
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -423,7 +428,7 @@ func TestBackupOfSignatures(t *testing.T) {
 	})
 	room := s.rooms()
 	for room.one(t, `select count(*) from signatures`) < 12 {
-		time.Sleep(10 * time.Millisecond)
+		await.Pause()
 	}
 	ctx := context.Background()
 	var archive bytes.Buffer
@@ -550,11 +555,11 @@ func TestRollingRestart(t *testing.T) {
 				t.Errorf("%d after %d tries", status, try)
 				return false
 			}
-			time.Sleep(20 * time.Millisecond)
+			await.Pause()
 		}
 	})
 	for _, p := range nodes {
-		time.Sleep(400 * time.Millisecond)
+		await.Moment(200*time.Millisecond, 600*time.Millisecond)
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}

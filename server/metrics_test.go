@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
@@ -132,7 +133,10 @@ func TestEachMetricMoves(t *testing.T) {
 	storetest.Exec(t, db, `update work set created_at = 1767225600000, lease_until = 1767225600000 where kind = 'of another release'`)
 
 	moved := map[string]bool{}
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && len(moved) < len(movers); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(20 * time.Second) {
+		if len(moved) >= len(movers) {
+			break
+		}
 		now := s.scrape()
 		for _, name := range movers {
 			if now[name] != before[name] {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -437,7 +438,7 @@ func TestChangeWaitsForPermittedUse(t *testing.T) {
 					if c.name == "password" {
 						args = append(args, r.cert.sealed)
 					}
-					for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+					for end := time.Now().Add(10 * time.Second); ; await.Pause() {
 						var n int
 						err := x.there.db.Read().QueryRow(context.Background(), c.seen, args...).Scan(&n)
 						if err == nil {

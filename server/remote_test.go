@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -351,7 +352,7 @@ func TestRemoteKilled(t *testing.T) {
 		p.intercept("signatures/signHash", nil)
 		x.start()
 		var r *record
-		for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		for range await.Within(40 * time.Second) {
 			if r = x.postAs(c, m{"asyncSignature": async, "level": "B"}, fmt.Sprint("key", async)); r != nil && r.State != "WAIT_SIGN" {
 				break
 			}
@@ -385,7 +386,7 @@ func TestRemoteQualified(t *testing.T) {
 	var v struct {
 		Signatures []signature `json:"signatureReportList"`
 	}
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for range await.Within(30 * time.Second) {
 		a := s.do("POST", "/verify", m{"inputDocument": b64(e.signed())})
 		if json.Unmarshal(a.Data, &v) == nil && len(v.Signatures) == 1 && v.Signatures[0].Qualification == "QESig" {
 			break // the lists are loaded

@@ -18,6 +18,7 @@ import (
 
 	"software.sslmate.com/src/go-pkcs12"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/memory"
 )
 
@@ -95,7 +96,7 @@ func TestSecretsLeaveMemory(t *testing.T) {
 	if during["key"]+during["key, words"] == 0 {
 		t.Errorf("the search does not find a key that is held: %v", during)
 	}
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for range await.Within(5 * time.Second) {
 		resp, err := http.Get("http://" + p.addr + "/healthz")
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +104,7 @@ func TestSecretsLeaveMemory(t *testing.T) {
 		resp.Body.Close()
 	}
 	var after map[string]int
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(2 * time.Second) { // the key is dropped, and the collector comes round in its own time
+	for end := time.Now().Add(2 * time.Minute); ; await.Pause() { // the key is dropped, and the collector comes round in its own time
 		after = memoryOf(t, p.cmd.Process.Pid, secrets)
 		if sum(after) == 0 || time.Now().After(end) {
 			break

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
 )
@@ -136,7 +137,7 @@ func TestDrain(t *testing.T) {
 	<-inside
 	cancel()
 	for !hl.Draining.Load() {
-		time.Sleep(time.Millisecond)
+		await.Pause()
 	}
 	asked := httptest.NewRecorder()
 	if hl.Ready(asked, httptest.NewRequest("GET", "/readyz", nil)); asked.Code != http.StatusServiceUnavailable {

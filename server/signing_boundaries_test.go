@@ -18,6 +18,7 @@ import (
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/keys"
 )
 
@@ -52,7 +53,7 @@ func newReceiver(t *testing.T, reply func(n int, w http.ResponseWriter)) *receiv
 
 func (r *receiver) wait(t *testing.T, n int) []delivered {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(30 * time.Second) {
 		r.mu.Lock()
 		got := append([]delivered{}, r.got...)
 		r.mu.Unlock()
@@ -131,7 +132,7 @@ func (s *site) rotateAndResend(r *receiver, old *webhooks.Webhook) {
 		ID, HTTPResponseCode string
 		CompletedAt          *string
 	}
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(10 * time.Second) {
 		if err := json.Unmarshal(s.do("GET", "/callbacks", nil).Data, &list); err != nil || len(list) != 1 {
 			s.t.Fatalf("%v %v", list, err)
 		}
@@ -171,19 +172,13 @@ func TestCallbackRefusals(t *testing.T) {
 	s.sign(b64(samplePDF), m{"callback": m{"url": moved.URL, "retry": 0}})
 	gone.wait(t, 1)
 	moved.wait(t, 1)
-	time.Sleep(time.Second)
-	var list []struct {
-		HTTPResponseCode string
-		CompletedAt      *string
-	}
-	if err := json.Unmarshal(s.do("GET", "/callbacks", nil).Data, &list); err != nil || len(list) != 2 {
-		t.Fatalf("%v %v", list, err)
-	}
-	for _, d := range list {
-		if d.CompletedAt == nil {
-			t.Errorf("%+v is not over", d)
+	await.Until(t, "both callbacks are over", func() bool {
+		var list []struct{ CompletedAt *string }
+		if err := json.Unmarshal(s.do("GET", "/callbacks", nil).Data, &list); err != nil || len(list) != 2 {
+			t.Fatalf("%v %v", list, err)
 		}
-	}
+		return list[0].CompletedAt != nil && list[1].CompletedAt != nil
+	})
 	if n := len(gone.wait(t, 1)); n != 1 {
 		t.Errorf("%d deliveries to a receiver that is gone", n)
 	}

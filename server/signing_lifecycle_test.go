@@ -21,6 +21,7 @@ import (
 
 	"software.sslmate.com/src/go-pkcs12"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
@@ -350,8 +351,10 @@ func TestOwnTrouble(t *testing.T) {
 		if a := s.do("POST", "/approvals/"+r.ID, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
-		for end := time.Now().Add(time.Minute); r.State != "ERROR" && time.Now().Before(end); { // the third failure is the end
-			time.Sleep(50 * time.Millisecond)
+		for range await.Within(time.Minute) { // the third failure is the end
+			if r.State == "ERROR" {
+				break
+			}
 			r = s.record(s.do("GET", "/signatures/"+r.ID, nil))
 		}
 		if text := deref(r.ErrorMessage); r.number() != 119 || bytes.Contains([]byte(text), []byte("blob")) {
@@ -406,7 +409,7 @@ func TestSpoolAway(t *testing.T) {
 			if what == "zipped" {
 				enough = 2 // each time later than before: its key is used
 			}
-			for end := time.Now().Add(time.Minute); len(tried) < enough; time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); len(tried) < enough; await.Pause() {
 				tried[storetest.Count(t, room.db, `select case when lease_by = '' then lease_until else 0 end from signatures where id = $1`, r.ID)] = true
 				if len(tried) == 2 && enough > 2 { // as if it had been tried for long
 					change(`update signatures set starts = 19 where id = $1`, r.ID)

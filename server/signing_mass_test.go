@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/yardstick"
 )
 
@@ -40,8 +41,10 @@ func TestMassSigning(t *testing.T) {
 		took = stopwatch()
 		send(t, addr, later, `"state":"WAIT_SIGN"`, many)
 		accepted, _ := took()
-		for s.unsigned(1) > 0 {
-			time.Sleep(200 * time.Millisecond) // asking is work too
+		for range time.Tick(200 * time.Millisecond) { // asking is work too
+			if s.unsigned(1) == 0 {
+				break
+			}
 		}
 		clock, used = took()
 		row("1,000 to be signed later", "taken in at %.0f a second by the clock; all signed at %.0f a second of processor, %.0f by the clock", many/accepted, many/used, many/clock)
@@ -99,7 +102,7 @@ func (s *site) latencies(request []byte, times int) (all []float64) {
 		began := time.Now()
 		send(s.t, strings.TrimPrefix(s.url, "http://"), request, `"state":"WAIT_SIGN"`, 1)
 		for s.unsigned(1) > 0 {
-			time.Sleep(2 * time.Millisecond)
+			await.Pause()
 		}
 		all = append(all, float64(time.Since(began).Microseconds())/1000)
 	}

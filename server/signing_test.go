@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/identify/identifytest"
 	"rogito.dev/rogito/server/internal/keys"
@@ -137,7 +138,7 @@ func (s *site) sign(docs any, more ...m) *record {
 
 func (s *site) wait(id string, states ...string) *record {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(30 * time.Second) {
 		r := s.record(s.do("GET", "/signatures/"+id, nil))
 		for _, st := range states {
 			if r.State == st {

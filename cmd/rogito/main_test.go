@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server"
 )
 
@@ -156,7 +156,7 @@ func waitReady(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: ready DATA")
 	}
 	for range 800 {
-		time.Sleep(25 * time.Millisecond)
+		await.Pause()
 		text, err := os.ReadFile(filepath.Join(ts.MkAbs(args[0]), "sandbox.json"))
 		if err != nil {
 			continue

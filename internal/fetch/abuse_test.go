@@ -379,11 +379,12 @@ func TestBodiesThatLie(t *testing.T) {
 }
 
 func dribble(w io.Writer) {
+	tick := time.Tick(100 * time.Millisecond)
 	for range 100 {
 		if _, err := w.Write([]byte("x")); err != nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-tick
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/miekg/pkcs11"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/hsm"
 	"rogito.dev/rogito/internal/hsm/hsmtest"
 )
@@ -121,7 +122,7 @@ func TestTokenRemoved(t *testing.T) {
 					t.Errorf("%v", err)
 					return
 				}
-				time.Sleep(time.Millisecond)
+				await.Pause()
 			}
 		})
 	}
@@ -131,7 +132,7 @@ func TestTokenRemoved(t *testing.T) {
 	}
 	b.SignAnswer.Store(0)
 	b.OpenAnswer.Store(0)
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); ; await.Pause() {
 		err := b.sign()
 		if err == nil {
 			return
@@ -172,7 +173,7 @@ func TestTokenPINRefused(t *testing.T) {
 			b.token.Close()
 			hsm.AllowReconnect(b.token)
 			before := b.Logins.Load()
-			for begin := time.Now(); time.Since(begin) < time.Second; time.Sleep(5 * time.Millisecond) {
+			for begin := time.Now(); time.Since(begin) < time.Second; await.Pause() {
 				if err := b.sign(); !errors.Is(err, hsm.ErrUnavailable) {
 					t.Fatal(err)
 				}

@@ -3,6 +3,7 @@ package limits
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,7 +109,7 @@ func TestKeptTogether(t *testing.T) {
 			held := now.Add(each)
 			for m := most.Load(); held > m && !most.CompareAndSwap(m, held); m = most.Load() {
 			}
-			time.Sleep(time.Millisecond)
+			runtime.Gosched()
 			now.Add(-each)
 			if left := BudgetOf(rest).Left(); left < each {
 				t.Errorf("%d bytes are left for the rest", left)

@@ -3,7 +3,6 @@ package blackbox
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -44,7 +44,7 @@ func (s *servers) waits(options map[string]any, times int) (all []time.Duration)
 			s.t.Fatal(err)
 		}
 		for r := (signature{State: state}); r.State != "DONE"; {
-			time.Sleep(2 * time.Millisecond)
+			await.Pause()
 			a, err := call(s.client, "GET", s.nodes[0].url()+"/signatures/"+id, nil, "Authorization", bearer(s.token))
 			if err == nil {
 				err = json.Unmarshal(a.Data, &r)
@@ -153,7 +153,7 @@ func drain(t *testing.T, records int) {
 func (s *servers) drained(records int, patience time.Duration) {
 	s.t.Helper()
 	for done, at := 0, time.Now(); done < records; {
-		time.Sleep(500 * time.Millisecond) // asking is work too
+		await.Pause() // asking is work too
 		if n := s.count(`select count(*) from signatures where state = 'DONE'`); n > done {
 			done, at = n, time.Now()
 		}
@@ -186,7 +186,7 @@ func TestOneOfFourIsKilled(t *testing.T) {
 		front.send("eseal", s.request("eseal", document(1000), map[string]any{"asyncSignature": true}), "WAIT_SIGN", records)
 	})
 	for range kills {
-		time.Sleep(300*time.Millisecond + rand.N(time.Second))
+		await.Moment(300*time.Millisecond, 1300*time.Millisecond)
 		victim.kill()
 		victim.start()
 	}

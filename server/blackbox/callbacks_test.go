@@ -12,6 +12,7 @@ import (
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -57,7 +58,7 @@ func told(t testing.TB, v visit) (r record, custom any) {
 // over waits until a delivery has come to its end.
 func (g *guest) over(id string) *delivery {
 	g.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+	for range await.Within(20 * time.Second) {
 		d := &delivery{}
 		if g.ok(d, "GET", "/callbacks/"+id, nil); !d.Active {
 			return d

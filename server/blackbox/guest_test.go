@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/api/apitest"
 )
 
@@ -209,7 +210,7 @@ func (g *guest) signed(docs any, more ...m) (*record, []byte) {
 // wait returns a record once it is at its end.
 func (g *guest) wait(id string) *record {
 	g.Helper()
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(40 * time.Millisecond) {
+	for range await.Within(40 * time.Second) {
 		r := &record{}
 		g.ok(r, "GET", "/signatures/"+id, nil)
 		if r.State == "DONE" || r.State == "ERROR" {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"sync"
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -46,7 +46,7 @@ func killing(t *testing.T, n *node) {
 		for range 16 {
 			load.Go(func() { k.post(stop) })
 		}
-		time.Sleep(time.Duration(50+rand.IntN(600)) * time.Millisecond)
+		await.Moment(50*time.Millisecond, 650*time.Millisecond)
 		n.kill()
 		close(stop)
 		load.Wait()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -80,8 +81,10 @@ func testTimePasses(t *testing.T, w *world) {
 	if r := g.wait(asks.ID); r.number() != 120 || !strings.Contains(deref(r.ErrorMessage), "time") {
 		t.Errorf("an approval that never came: %s", r.says())
 	}
-	for end := time.Now().Add(20 * time.Second); g.raw("GET", "/signatures/"+files.ID+"/signedDocument", nil).Status != http.StatusGone && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond)
+	for range await.Within(20 * time.Second) {
+		if g.raw("GET", "/signatures/"+files.ID+"/signedDocument", nil).Status == http.StatusGone {
+			break
+		}
 	}
 	for _, which := range []string{"signedDocument", "validatedDocument"} {
 		g.no(410, 144, "GET", "/signatures/"+files.ID+"/"+which, nil)
@@ -92,12 +95,16 @@ func testTimePasses(t *testing.T, w *world) {
 		t.Errorf("the record goes with its files: %s", r.says())
 	}
 	g.ok(nil, "GET", "/signatures/"+files.ID+"/audit", nil)
-	for end := time.Now().Add(20 * time.Second); g.do("GET", "/signatures/"+old.ID, nil).code() != 140 && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond)
+	for range await.Within(20 * time.Second) {
+		if g.do("GET", "/signatures/"+old.ID, nil).code() == 140 {
+			break
+		}
 	}
 	g.no(404, 140, "GET", "/signatures/"+old.ID, nil)
-	for end := time.Now().Add(20 * time.Second); g.state(expired.ID) != "EXPIRED" && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond)
+	for range await.Within(20 * time.Second) {
+		if g.state(expired.ID) == "EXPIRED" {
+			break
+		}
 	}
 	var list []detail
 	if g.ok(&list, "GET", "/certificates?state=EXPIRED", nil); len(list) != 1 || list[0].ID != expired.ID {
@@ -161,18 +168,16 @@ func testConfigured(t *testing.T, w *world) {
 		g.do("POST", "/EU-QES_automatic", g.body("aGk=", m{"certificatePassword": "wrong"})).wrong(t, 110)
 	}
 	g.do("POST", "/EU-QES_automatic", g.body("aGk=")).refused(t, "locked", 423, 111)
-	time.Sleep(1100 * time.Millisecond)
-	if r := g.sign("aGk="); r.State != "DONE" {
-		t.Errorf("after the lock: %s", r.says())
-	}
+	await.Until(t, "the lock is over", func() bool { return g.do("POST", "/EU-QES_automatic", g.body("aGk=")).Status != 423 })
 	// Fifty failures in a day: until the operator unlocks it.
 	w.sql(t, "update credential_locks set day_failures = 49, locked_until = 0, failures = 0")
 	g.do("POST", "/EU-QES_automatic", g.body("aGk=", m{"certificatePassword": "wrong"})).wrong(t, 110)
-	time.Sleep(1100 * time.Millisecond)
-	a := g.do("POST", "/EU-QES_automatic", g.body("aGk="))
-	if a.refused(t, "fifty failures", 423, 111, "operator"); a.Header.Get("Retry-After") != "" {
-		t.Errorf("Retry-After %s", a.Header.Get("Retry-After"))
-	}
+	var a *answer
+	await.Until(t, "no Retry-After", func() bool { // that of the short lock is over
+		a = g.do("POST", "/EU-QES_automatic", g.body("aGk="))
+		return a.Header.Get("Retry-After") == ""
+	})
+	a.refused(t, "fifty failures", 423, 111, "operator")
 	w.nodes[0].run("cert", "unlock", g.cert.Username)
 	if r := g.sign("aGk="); r.State != "DONE" {
 		t.Errorf("unlocked: %s", r.says())

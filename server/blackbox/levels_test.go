@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -60,7 +61,7 @@ func testSecurityLevels(t *testing.T, w *world) {
 			self.ok(nil, "PATCH", "/tokens/"+self.me.Token, m{"limits": m{"ip": []string{"127.0.0.1", "127.0.0.2"}}}, g.byKey()...)
 			a := try(self, two)
 			for end := time.Now().Add(10 * time.Second); a.code() == 129 && time.Now().Before(end); a = try(self, two) {
-				time.Sleep(100 * time.Millisecond) // another server knows within seconds
+				await.Pause() // another server knows within seconds
 			}
 			done("level 2, bound by the key afterwards", a)
 			var all []struct{ ID string }
@@ -203,11 +204,18 @@ func testApprovals(t *testing.T, w *world) {
 	}
 	for _, r := range []*record{one, two, three} { // a busy machine validates later
 		now := &record{}
-		for end := time.Now().Add(20 * time.Second); now.State != "WAIT_SIGN" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for range await.Within(20 * time.Second) {
+			if now.State == "WAIT_SIGN" {
+				break
+			}
 			g.ok(now, "GET", "/signatures/"+r.ID, nil)
 		}
 	}
-	time.Sleep(300 * time.Millisecond) // a job would have come by now
+	await.Never(t, 300*time.Millisecond, "signed before the approval", func() bool {
+		now := &record{}
+		g.ok(now, "GET", "/signatures/"+one.ID, nil)
+		return now.State != "WAIT_SIGN"
+	})
 	for _, r := range []*record{one, two, three} {
 		now := &record{}
 		if g.ok(now, "GET", "/signatures/"+r.ID, nil); now.State != "WAIT_SIGN" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -59,7 +60,7 @@ func testOneTimePasswords(t *testing.T, w *world) {
 	}
 	c := g.issue("otp", m{})
 	for time.Now().Unix()%30 > 14 { // so that a step does not end in between
-		time.Sleep(200 * time.Millisecond)
+		await.Pause()
 	}
 	early, before, now, next, late := code(c.Secret, -2), code(c.Secret, -1), code(c.Secret, 0), code(c.Secret, 1), code(c.Secret, 2)
 	sign(c, late).wrong(t, 116)

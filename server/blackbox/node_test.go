@@ -35,6 +35,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/store/storetest"
 	"rogito.dev/rogito/server/servertest"
@@ -138,7 +139,7 @@ func (n *node) start() {
 	}
 	n.done = make(chan struct{})
 	go func() { _ = n.cmd.Wait(); close(n.done) }()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range await.Within(30 * time.Second) {
 		resp, err := (&http.Client{Transport: n.secure}).Get(n.url() + "/readyz")
 		if err == nil {
 			resp.Body.Close()

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // canary is what a private document says, again and again. Its length is a
@@ -72,7 +74,7 @@ func TestPrivateFiles(t *testing.T) {
 	for _, what := range []string{"verify", "video", "signature"} {
 		open = append(open, p.half(what))
 	}
-	for end := time.Now().Add(10 * time.Second); len(n.spooled(t, filepath.Join(n.args[1], "spool"))) < 2; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); len(n.spooled(t, filepath.Join(n.args[1], "spool"))) < 2; await.Pause() {
 		if time.Now().After(end) {
 			t.Fatal("nothing was spooled")
 		}

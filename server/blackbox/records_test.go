@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -211,7 +212,10 @@ func testAuditTrail(t *testing.T, w *world) {
 		return slices.ContainsFunc(trail.AuditData, func(e event) bool { return e.Kind == "callback" }) &&
 			!slices.ContainsFunc(trail.AuditData, func(e event) bool { return e.Sequence == nil })
 	}
-	for end := time.Now().Add(10 * time.Second); !whole() && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(10 * time.Second) {
+		if whole() {
+			break
+		}
 		g.ok(&trail, "GET", "/signatures/"+r.ID+"/audit", nil)
 	}
 	kinds, at := "", ""
@@ -344,8 +348,7 @@ func testDeletion(t *testing.T, w *world) {
 	waits := g.sign(url, options(m{"asyncDocumentsValidation": true}))
 	g.ok(nil, "DELETE", "/signatures/"+waits.ID, nil)
 	release()
-	time.Sleep(100 * time.Millisecond)
-	g.no(404, 140, "GET", "/signatures/"+waits.ID, nil)
+	await.Never(t, 100*time.Millisecond, "the record is there again", func() bool { return g.do("GET", "/signatures/"+waits.ID, nil).code() != 140 })
 	if g.credit() != before {
 		t.Errorf("it cost %v", before-g.credit())
 	}
@@ -368,7 +371,7 @@ func testSigningOnce(t *testing.T, w *world) {
 		var running sync.WaitGroup
 		running.Go(func() { first = g.do("POST", path, body, "Idempotency-Key", key) })
 		for len(w.web.visits("/once-"+kind)) == 0 {
-			time.Sleep(10 * time.Millisecond)
+			await.Pause()
 		}
 		for range w.nodes { // each of them knows
 			a := g.do("POST", path, body, "Idempotency-Key", key)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -144,7 +144,7 @@ func (h *house) get(n *node, path string, into any) *answer {
 // settle waits for the end of a record, at most a minute.
 func (h *house) settle(n *node, id string) *signature {
 	h.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; await.Pause() {
 		s := &signature{}
 		if a := h.get(n, "/signatures/"+id, s); a.Status != http.StatusOK {
 			h.t.Fatalf("%s: %d %s", id, a.Status, a.Body)
@@ -198,7 +198,7 @@ func (h *house) paid(n *node, before float64, signatures int) {
 func (h *house) told(ends map[string]string) {
 	h.t.Helper()
 	missing := 0
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(30 * time.Second) {
 		missing = 0
 		h.receiver.mu.Lock()
 		for id, state := range ends {
@@ -268,13 +268,12 @@ func TestSigningOnTwoNodes(t *testing.T) {
 	if gone, err := h.call("DELETE", a.url()+"/tokens/"+tok.ID, nil); err != nil || gone.Status != 200 {
 		t.Fatal(gone, err)
 	}
-	time.Sleep(5 * time.Second) // the promise
 	c := h.Certificates["automatic"]
-	no, err := h.call("POST", b.url()+"/EU-QES_automatic", map[string]any{"inputDocuments": document(1000), "certificateUsername": c.Username, "certificatePassword": c.Password},
-		"Authorization", bearer(tok.Token))
-	if err != nil || no.code() != 125 {
-		t.Errorf("a token that was taken back: %v %v", no, err)
-	}
+	await.Until(t, "the other server refuses the token", func() bool {
+		no, err := h.call("POST", b.url()+"/EU-QES_automatic", map[string]any{"inputDocuments": document(1000), "certificateUsername": c.Username, "certificatePassword": c.Password},
+			"Authorization", bearer(tok.Token))
+		return err == nil && no.code() == 125
+	})
 	if out := b.run("audit", "verify"); out == "" {
 		t.Error("audit verify says nothing")
 	}
@@ -302,7 +301,7 @@ func TestOtherNodeFinishes(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(700 * time.Millisecond)
+	await.Moment(300*time.Millisecond, time.Second)
 	a.kill()
 	wg.Wait()
 	if len(ids) == 0 {
@@ -389,7 +388,7 @@ func killSigning(t *testing.T, h *house) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(20+rand.IntN(700)) * time.Millisecond)
+		await.Moment(20*time.Millisecond, 720*time.Millisecond)
 		n.kill()
 		load.Wait()
 		n.start()
@@ -398,7 +397,10 @@ func killSigning(t *testing.T, h *house) {
 		}
 	}
 	cut := len(open)
-	for end := time.Now().Add(time.Minute); len(open) > 0 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for range await.Within(time.Minute) {
+		if len(open) <= 0 {
+			break
+		}
 		for key, o := range open {
 			ask(key, o)
 		}

@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+	"rogito.dev/rogito/internal/await"
 )
 
 // A slow client of one kind: what it does with a connection until the server
@@ -367,7 +368,7 @@ func (n *node) emptySpool(t *testing.T, when string) {
 	t.Helper()
 	dir := filepath.Join(n.args[1], "spool")
 	var left []string
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(10 * time.Second) {
 		if left = n.spooled(t, dir); len(left) == 0 {
 			return
 		}

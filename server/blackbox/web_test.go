@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 )
 
 // web is the rest of the world as the servers see it: documents to fetch,
@@ -157,7 +158,7 @@ func (h *hook) take(v visit, out http.ResponseWriter) {
 // wait returns the deliveries once there are so many.
 func (h *hook) wait(t testing.TB, n int) []visit {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range await.Within(30 * time.Second) {
 		h.mu.Lock()
 		got := slices.Clone(h.got)
 		h.mu.Unlock()

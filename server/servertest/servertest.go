@@ -101,15 +101,3 @@ func Ready(ctx context.Context, url string) error {
 		}
 	}
 }
-
-// Until asks again and again whether something is so, and ends the test where it
-// is not within two minutes: long enough for a machine that is busy.
-func Until(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatalf("not within two minutes: %s", what)
-}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/servertest"
 )
 
@@ -92,7 +93,7 @@ func startServerIn(t testing.TB, data string, env ...string) *server {
 		}
 	})
 	s := &server{URL: "http://" + addr, Data: data, PID: cmd.Process.Pid}
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; await.Pause() {
 		resp, err := http.Get(s.URL + "/readyz")
 		if err == nil {
 			resp.Body.Close()

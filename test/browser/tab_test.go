@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // how a tab shows pages. The zero value is a desk: 1280 by 900, English, light,
@@ -201,7 +203,7 @@ const patience = 30 * time.Second
 
 func (b *tab) until(what string, ok func() bool) {
 	b.t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); await.Pause() {
 		if time.Now().After(end) {
 			b.shot("failed")
 			b.t.Fatalf("never: %s; at %s: %.1500s", what, b.path(), b.eval("document.body.innerText"))

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/servertest"
 )
 
@@ -102,7 +102,7 @@ func start() error {
 		return err
 	}
 	for range 3000 {
-		time.Sleep(20 * time.Millisecond)
+		await.Pause()
 		resp, err := http.Get(server.url + "/readyz")
 		if err != nil {
 			continue

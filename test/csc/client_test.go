@@ -18,8 +18,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/test/csc/provider"
 )
 
@@ -440,7 +440,7 @@ func (c *client) finally(id string) *record {
 		if r.State == "DONE" || r.State == "ERROR" {
 			return &r
 		}
-		time.Sleep(40 * time.Millisecond)
+		await.Pause()
 	}
 	c.t.Fatalf("record %s never ends", id)
 	return nil

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/test/csc/provider"
 )
 
@@ -183,9 +184,9 @@ func TestKill(t *testing.T) {
 			if len(p.Calls("signatures/signHash")) > before {
 				break
 			}
-			time.Sleep(10 * time.Millisecond)
+			await.Pause()
 		}
-		time.Sleep(time.Duration(rand.IntN(500)) * time.Millisecond)
+		await.Moment(0, 500*time.Millisecond)
 		c.kill()
 		load.Wait()
 		c.start()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/test/csc/provider"
 )
 
@@ -83,7 +84,7 @@ func TestQualified(t *testing.T) {
 				if report.Trust.Lists == "loaded" {
 					break
 				}
-				time.Sleep(100 * time.Millisecond)
+				await.Pause()
 			}
 			if len(report.SignatureReportList) != 1 || !strings.Contains(" "+want+" ", " "+report.SignatureReportList[0].Qualification+" ") {
 				t.Errorf("want %s: %.2500s", want, text)

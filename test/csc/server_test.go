@@ -18,6 +18,7 @@ import (
 
 	"github.com/pquerna/otp/totp"
 	"golang.org/x/net/html"
+	"rogito.dev/rogito/internal/await"
 )
 
 // remote is a server whose keys others use.
@@ -58,7 +59,7 @@ func (r *remote) codeFrom(least int64) string {
 	defer r.mu.Unlock()
 	step := max(r.step+1, least)
 	for step > time.Now().Unix()/30+1 {
-		time.Sleep(200 * time.Millisecond)
+		await.Pause()
 	}
 	r.step = step
 	code, err := totp.GenerateCode(r.sandbox.Certificates["otp"].TotpSecret, time.Unix(step*30, 0))
@@ -468,7 +469,7 @@ func TestServerOnce(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(10+20*round) * time.Millisecond)
+		await.Moment(0, 200*time.Millisecond)
 		r.kill()
 		all.Wait()
 		r.start()

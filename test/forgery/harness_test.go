@@ -17,11 +17,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/servertest"
 	"rogito.dev/rogito/trust"
 )
@@ -158,7 +158,7 @@ func (s *service) serve() (stop func(), err error) {
 				return stop, s.readToken(data)
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
+		await.Pause()
 	}
 	text, _ := os.ReadFile(log.Name())
 	return stop, fmt.Errorf("the server does not become ready:\n%s", text)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/master"
@@ -227,7 +228,7 @@ func TestFamiliesEndTogether(t *testing.T) {
 		if list, err := one.Tokens(ctx, a.Account.ID, account.TokenFilter{Limit: 100}); err != nil || len(list) != 1 {
 			t.Errorf("%d tokens are left, want the first: %v", len(list), err)
 		}
-		for start := time.Now(); two.works(child.Secret) != 125; time.Sleep(50 * time.Millisecond) {
+		for start := time.Now(); two.works(child.Secret) != 125; await.Pause() {
 			if time.Since(start) > time.Minute {
 				t.Fatal("the other node still lets the child in after a minute")
 			}

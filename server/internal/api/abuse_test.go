@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -163,8 +164,7 @@ func TestSlowBody(t *testing.T) {
 			io.WriteString(conn, "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{")
 			if dribble {
 				go func() {
-					for {
-						time.Sleep(50 * time.Millisecond)
+					for range time.Tick(50 * time.Millisecond) {
 						if _, err := io.WriteString(conn, " "); err != nil {
 							return
 						}
@@ -197,7 +197,7 @@ func TestOverloadIsAnsweredEarly(t *testing.T) {
 		})
 	}
 	for a.running.Load() < 2 {
-		time.Sleep(time.Millisecond)
+		await.Pause()
 	}
 	w, e := ask(t, h, "GET", "/things", "")
 	if w.Code != 503 || *e.Error != 105 || w.Header().Get("Retry-After") == "" {

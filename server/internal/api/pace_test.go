@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/peer"
 )
 
@@ -40,7 +41,7 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		for a.running.Load() > 0 { // until it waits for more
-			time.Sleep(time.Millisecond)
+			await.Pause()
 		}
 	}
 	if w, _ := ask(t, h, "GET", "/things", ""); w.Code != 200 {
@@ -92,7 +93,7 @@ func TestServersOwnTime(t *testing.T) {
 	const body = `{"name":"a"}`
 	fmt.Fprintf(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:3])
 	for reads.n.Load() < 2 || a.running.Load() > 0 { // until it waits for more
-		time.Sleep(time.Millisecond)
+		await.Pause()
 	}
 	a.running.Add(2) // others take its place
 	io.WriteString(c, body[3:6])
@@ -123,7 +124,7 @@ func TestHangingUpGivesThePlaceBack(t *testing.T) {
 		if a.running.Load() == 0 {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		await.Pause()
 	}
 	t.Errorf("%d places are lost", a.running.Load())
 }

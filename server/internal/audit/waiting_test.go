@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -75,7 +76,7 @@ func TestOneSequencesForAll(t *testing.T) {
 				t.Errorf("look %d: %d entries have places, want %d", i+1, size, step.size)
 			}
 		}
-		time.Sleep(20 * time.Millisecond) // each misses what it wrote and the other has sequenced
+		await.Pause() // each misses what it wrote and the other has sequenced
 		for _, b := range []*logbook{one, other} {
 			if _, err := b.log.Sequence(t.Context()); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/fault"
@@ -82,7 +83,7 @@ func TestLookupsFromEverySource(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := time.Now().Truncate(time.Millisecond)
-		time.Sleep(2 * time.Millisecond)
+		await.Until(t, "the next millisecond", func() bool { return time.Now().Truncate(time.Millisecond).After(before) })
 		var turn atomic.Int64
 		ok, refused, err := parallel(300, func() error {
 			_, err := nodes[turn.Add(1)%2].SpendLookups(ctx, c, 1)
@@ -136,7 +137,10 @@ func TestUnspentLeaseComesBack(t *testing.T) {
 			}
 			return used
 		}
-		for end := time.Now().Add(8 * time.Second); quota() != 3 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for range await.Within(8 * time.Second) {
+			if quota() == 3 {
+				break
+			}
 		}
 		if used != 3 {
 			t.Errorf("%d counted in the database, want 3", used)
@@ -152,7 +156,10 @@ func TestUnspentLeaseComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		second := open(t, r.db, r.master, billing.Prices{})
-		for end := time.Now().Add(8 * time.Second); quota() > 4 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for range await.Within(8 * time.Second) {
+			if quota() <= 4 {
+				break
+			}
 		}
 		second.Close()
 		if used > 4 {

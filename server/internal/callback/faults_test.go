@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/master"
@@ -110,10 +111,13 @@ func TestSlowReceiversDelayNobodyElse(t *testing.T) {
 		for i := range begun {
 			begun[i] = time.Now()
 			s.queueOne(t, "b", fmt.Sprintf("%s-%d", t.Name(), i), good.URL, 0)
-			time.Sleep(20 * time.Millisecond)
+			await.Moment(10*time.Millisecond, 30*time.Millisecond)
 		}
 		var waits []time.Duration
-		for end := time.Now().Add(15 * time.Second); len(waits) < others && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for range await.Within(15 * time.Second) {
+			if len(waits) >= others {
+				break
+			}
 			waits = waits[:0]
 			mu.Lock()
 			for i, at := range begun {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -53,12 +54,11 @@ func TestChangeAndPermitsTakeTurns(t *testing.T) {
 			write("change", func(tx *store.Tx) error { return intent.Forbid(ctx, tx, c.of, "x") }, func() {})
 			time.Sleep(200 * time.Millisecond) // it waits
 			write("later permit", c.permit, func() {})
-			time.Sleep(200 * time.Millisecond)
-			mu.Lock()
-			if len(order) != 0 {
-				t.Errorf("%s: %v before the permit under way was over", name, order)
-			}
-			mu.Unlock()
+			await.Never(t, 200*time.Millisecond, name+": something before the permit under way was over", func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return len(order) != 0
+			})
 			close(release)
 			all.Wait()
 			if len(order) != 3 || order[0] != "permit" || order[1] != "change" {
@@ -104,16 +104,11 @@ func TestWait(t *testing.T) {
 			hangUp() // who hangs up does not shorten it
 			over := make(chan error, 1)
 			go func() { over <- intent.Wait(gone, db, c.of, c.prefix+id) }()
-			time.Sleep(50 * time.Millisecond)
+			await.Moment(0, 100*time.Millisecond)
 			write(func(tx *store.Tx) error { // one that comes later, under the same names
 				return intent.Write(ctx, tx, intent.Intent{ID: "later-" + id, Record: "r-later", Certificate: "c-" + id, Account: "a-" + id, Digest: []byte{1}, At: time.Now()})
 			})
-			time.Sleep(50 * time.Millisecond)
-			select {
-			case err := <-over:
-				t.Errorf("%s: over before the intent was settled: %v", c.prefix, err)
-			default:
-			}
+			await.Never(t, 50*time.Millisecond, c.prefix+": over before the intent was settled", func() bool { return len(over) > 0 })
 			write(func(tx *store.Tx) error { return c.settle(tx, id) })
 			select {
 			case err := <-over:

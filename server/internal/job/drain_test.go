@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -62,7 +63,7 @@ func TestFourProcessesDrain(t *testing.T) {
 			})
 		}
 		clients.Wait()
-		for last, at := log.len(), time.Now(); log.len() < want; time.Sleep(50 * time.Millisecond) {
+		for last, at := log.len(), time.Now(); log.len() < want; await.Pause() {
 			if n := log.len(); n != last {
 				last, at = n, time.Now()
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -256,10 +257,7 @@ func TestSlowBacklog(t *testing.T) {
 			})
 		}
 		eventually(t, "the others' work", func() bool { return log.len() >= 14 })
-		time.Sleep(100 * time.Millisecond)
-		if n := log.len(); n != 14 {
-			t.Errorf("%d starts while the backlog stands still, want 4 and the others' 10", n)
-		}
+		await.Never(t, 100*time.Millisecond, "more starts than 4 and the others' 10 while the backlog stands still", func() bool { return log.len() != 14 })
 		close(free)
 		eventually(t, "all of it", func() bool { return log.len() == 60 })
 	})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -72,7 +73,7 @@ func put(t testing.TB, db *store.DB, n int) {
 
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range await.Within(40 * time.Second) {
 		if cond() {
 			return
 		}
@@ -163,10 +164,7 @@ func TestDeadProcess(t *testing.T) {
 		if err := second.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond)
-		if done.Load() != 0 {
-			t.Error("work that is held was taken over")
-		}
+		await.Never(t, 50*time.Millisecond, "work that is held was taken over", func() bool { return done.Load() != 0 })
 		write(t, db, func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, `update work set lease_until = 1`)
 			return err
@@ -201,10 +199,9 @@ func TestLeaseIsRenewed(t *testing.T) {
 		}
 		put(t, db, 3)
 		eventually(t, "3 begun", func() bool { return storetest.Count(t, db, `select count(*) from work where starts > 0`) == 3 })
-		time.Sleep(2 * time.Second)
-		if n := storetest.Count(t, db, `select count(*) from work where starts = 1`); n != 3 {
-			t.Errorf("%d of 3 were begun once", n)
-		}
+		await.Never(t, 2*time.Second, "one is begun twice", func() bool {
+			return storetest.Count(t, db, `select count(*) from work where starts = 1`) != 3
+		})
 		close(hold)
 		eventually(t, "3 done", func() bool { return done.Load() == 3 })
 	})
@@ -266,10 +263,9 @@ func TestUnable(t *testing.T) {
 		}
 		defer q.Stop(context.Background())
 		eventually(t, "what frees space", func() bool { return swept.Load() == 1 })
-		time.Sleep(1500 * time.Millisecond)
-		if n := storetest.Count(t, db, `select count(*) from turns where starts > 0`); n != 0 || claimed.Load() != 0 || done.Load() != 0 {
-			t.Errorf("%d rows and %d items were begun", n, done.Load())
-		}
+		await.Never(t, 1500*time.Millisecond, "something is begun", func() bool {
+			return storetest.Count(t, db, `select count(*) from turns where starts > 0`) != 0 || claimed.Load() != 0 || done.Load() != 0
+		})
 		full.Store(false)
 		eventually(t, "4 done", func() bool { return done.Load() == 3 && claimed.Load() == 1 })
 	})
@@ -283,7 +279,7 @@ func TestStopIsQuiet(t *testing.T) {
 		log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		hold := make(chan struct{})
 		put(t, db, 3)
-		for i := range 8 {
+		for range 8 {
 			var done atomic.Int64
 			q := job.New(db, job.Config{Log: log})
 			q.Register("work", job.Kind{Work: (&worker{db: db, done: &done, hold: hold}).Work})
@@ -293,7 +289,7 @@ func TestStopIsQuiet(t *testing.T) {
 			if err := q.Start(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
+			await.Moment(0, 50*time.Millisecond)
 			stop, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 			if err := q.Stop(stop); err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -114,7 +115,7 @@ func TestAccountsTakeTurns(t *testing.T) {
 			})
 		}
 		for guessed.Load() == 0 { // the crowd is at work
-			time.Sleep(time.Millisecond)
+			await.Pause()
 		}
 		before := guessed.Load()
 		if _, err := b.store.Authenticate(context.Background(), "acc", "AHI1", "pw"); err != nil {

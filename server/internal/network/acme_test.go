@@ -32,6 +32,7 @@ import (
 
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
+	"rogito.dev/rogito/internal/await"
 )
 
 // acmeServer is an authority as RFC 8555 has it, for one order at a time. It
@@ -345,8 +346,10 @@ func obtains(t *testing.T, kind string) {
 	}
 	keptSealed(t, filepath.Join(dir, "acme"))
 	// Before the challenge, behind it, and a third time in the background, to give up what is pending.
-	for end := time.Now().Add(20 * time.Second); a.states.Load() < 3 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+	for range await.Within(20 * time.Second) {
+		if a.states.Load() >= 3 {
+			break
+		}
 	}
 	asked := a.nonces.Load()
 	if _, err := client.Get("https://other.example.org/"); err == nil {

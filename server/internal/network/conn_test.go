@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/peer"
 )
 
@@ -155,7 +156,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 	dial(t, l.Addr().String())
 	go accept()
-	time.Sleep(50 * time.Millisecond)
+	await.Moment(0, 50*time.Millisecond)
 	l.Close()
 	if err := <-second; !errors.Is(err, net.ErrClosed) {
 		t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/master"
@@ -154,15 +155,6 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", what)
-		}
-	}
-}
-
 func TestRunTakesOverAndWatches(t *testing.T) {
 	dir, watched := t.TempDir(), t.TempDir()
 	log := &logged{}
@@ -179,7 +171,7 @@ func TestRunTakesOverAndWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.take(t, "2018/1", "F205")
-	await(t, "the other process's import", func() bool { return k.holds() == "2018/1=F205*" })
+	await.Until(t, "the other process's import", func() bool { return k.holds() == "2018/1=F205*" })
 	// an operator drops an archive, named as the Agenzia names it, and a damaged one
 	drop := func(name string, b []byte) {
 		if err := os.WriteFile(filepath.Join(watched, name), b, 0o640); err != nil {
@@ -187,9 +179,9 @@ func TestRunTakesOverAndWatches(t *testing.T) {
 		}
 	}
 	drop("QI123_RSSMRA80A01H501U.zip", supply(t, "2018/2", "A001"))
-	await(t, "the watched import", func() bool { return k.holds() == "2018/2=A001* 2018/1=F205" })
+	await.Until(t, "the watched import", func() bool { return k.holds() == "2018/2=A001* 2018/1=F205" })
 	drop("QI124_RSSMRA80A01H501U.zip", supply(t, "2019/1", "A001")[:150])
-	await(t, "the refusal", func() bool { return strings.Contains(log.String(), "refused") })
+	await.Until(t, "the refusal", func() bool { return strings.Contains(log.String(), "refused") })
 	stop()
 	<-done
 	if k.holds() != "2018/2=A001* 2018/1=F205" {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/store/storetest"
 	"rogito.dev/rogito/server/servertest"
@@ -278,7 +279,7 @@ func (b *bench) serve(t *testing.T) (p process, token string) {
 	c.Stdout, c.Stderr = log, log
 	start(t, c)
 	var sandbox struct{ Token string }
-	await(t, "the server", func() bool {
+	await.Until(t, "the server", func() bool {
 		f, err := os.ReadFile(filepath.Join(b.work, "sandbox.json"))
 		if err != nil || json.Unmarshal(f, &sandbox) != nil {
 			return false
@@ -316,7 +317,7 @@ func (b *bench) bareServer(t *testing.T, size int) process {
 	c := exec.Command(os.Args[0], "-test.run", "^TestBenchTable$")
 	c.Env = append(os.Environ(), fmt.Sprintf("ROGITO_BENCH_BARE=%s/%d", addr, size))
 	start(t, c)
-	await(t, "the bare server", func() bool {
+	await.Until(t, "the bare server", func() bool {
 		res, err := http.Get("http://" + addr)
 		if err == nil {
 			res.Body.Close()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/master"
@@ -253,11 +254,11 @@ func TestBrokenConnections(t *testing.T) {
 		})
 	}
 	for range 5 {
-		time.Sleep(50 * time.Millisecond)
+		await.Moment(20*time.Millisecond, 80*time.Millisecond)
 		_ = db.Read().QueryRow(ctx, `select count(pg_terminate_backend(pid)) from pg_stat_activity
 			where datname = current_database() and pid <> pg_backend_pid()`).Scan(new(int64))
 	}
-	time.Sleep(100 * time.Millisecond)
+	await.Moment(50*time.Millisecond, 150*time.Millisecond)
 	close(stop)
 	load.Wait()
 	// A commit whose answer was lost may be there without having been

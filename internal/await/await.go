@@ -1,0 +1,54 @@
+// Package await is for tests that wait until something is so. They ask again and
+// again, with a limit that a busy machine does not reach, and never for a time
+// alone.
+package await
+
+import (
+	"iter"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+const pause = 20 * time.Millisecond
+
+// Within yields at once and then after short pauses, for at most so long; who
+// leaves the loop has what was waited for.
+func Within(limit time.Duration) iter.Seq[struct{}] {
+	return func(yield func(struct{}) bool) {
+		for end := time.Now().Add(limit); yield(struct{}{}) && time.Now().Before(end); {
+			Pause()
+		}
+	}
+}
+
+// Pause is the time between two questions of a loop that ends by itself.
+func Pause() { time.Sleep(pause) }
+
+// Moment lets a random time pass, for tests that interrupt work wherever it
+// stands.
+func Moment(from, to time.Duration) { time.Sleep(from + rand.N(to-from)) }
+
+// Until waits until something is so, and ends the test where it is not within a
+// minute.
+func Until(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for range Within(time.Minute) {
+		if is() {
+			return
+		}
+	}
+	t.Fatalf("not within a minute: %s", what)
+}
+
+// Never asks for a while, and fails the test where something is so that must not
+// be. On a busy machine it may see too little, and never too much.
+func Never(t testing.TB, while time.Duration, what string, is func() bool) {
+	t.Helper()
+	for range Within(while) {
+		if is() {
+			t.Errorf("it should never be: %s", what)
+			return
+		}
+	}
+}
