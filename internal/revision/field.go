@@ -191,7 +191,7 @@ func (c *comparison) unusedDA(is *field) bool {
 			o = c.new.form.Get("DA")
 		}
 		d, ok := c.new.readDA(o)
-		return ok && (d.size == 0 || d.size >= 4 && d.size <= 72) && luminance(d.colour) <= 0.5
+		return ok && (d.size == 0 || d.size >= 4 && d.size <= 72) && d.colour.Luminance() <= 0.5
 	}
 	if c.new.redraws() || !plain(is.attrs.Get("DA")) {
 		return false

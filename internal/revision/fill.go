@@ -315,7 +315,7 @@ func (m *model) state(w *pdf.Dict) pdf.Name {
 }
 
 // painted follows the appearance of a button; nil where there is none.
-func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*painter, string) {
+func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*look, string) {
 	v, err := m.doc.Resolve(o)
 	if v == nil && err == nil {
 		return nil, ""
@@ -324,13 +324,13 @@ func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*painter, strin
 	if err != nil || !ok {
 		return nil, whyAppearance
 	}
-	return c.paintWith(m, s, w, &sketch{button: true})
+	return c.look(m, s, w, asButton)
 }
 
 // marks looks at a button that shows another state than before. Whoever signed
 // may never have seen it, so it must be what a state is: a mark when it is on,
 // none when it is off. Many different marks may write something together.
-func (c *comparison) marks(was, is *widget, old, now *painter, why string) string {
+func (c *comparison) marks(was, is *widget, old, now *look, why string) string {
 	const largest, mostShapes = 72, 4
 	if r, ok := c.new.doc.Rect(is.dict.Get("Rect")); !ok || r.Width() > largest || r.Height() > largest {
 		return whyLarge
@@ -338,7 +338,7 @@ func (c *comparison) marks(was, is *widget, old, now *painter, why string) strin
 	if why != "" {
 		return why
 	}
-	marked := func(p *painter) bool { return p != nil && p.sketch.marks > 0 }
+	marked := func(l *look) bool { return l != nil && l.marks > 0 }
 	if marked(now) != (c.new.state(is.dict) != "Off") || marked(old) != (c.old.state(was.dict) != "Off") {
 		return whyMark
 	}
@@ -349,8 +349,8 @@ func (c *comparison) marks(was, is *widget, old, now *painter, why string) strin
 	if now != nil && now.edge > lined+0.25 { // lines near the edges may write something, too
 		return whyMark
 	}
-	if now != nil && now.sketch.shape != "" {
-		c.shapes[now.sketch.shape] = true
+	if now != nil && now.shape != "" {
+		c.shapes[now.shape] = true
 	}
 	if len(c.shapes) > mostShapes {
 		return whyMark

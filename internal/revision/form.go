@@ -145,7 +145,8 @@ func (m *model) redraws() bool {
 func (m *model) ownGlyphs(o pdf.Object) bool {
 	d := m.dict(o)
 	kind := m.doc.Name(d.Get("Subtype"))
-	return kind != "Type1" && kind != "TrueType" || m.embedded(m.dict(d.Get("FontDescriptor")))
+	descriptor := m.dict(d.Get("FontDescriptor"))
+	return kind != "Type1" && kind != "TrueType" || descriptor.Has("FontFile") || descriptor.Has("FontFile2") || descriptor.Has("FontFile3")
 }
 
 // formDA judges another default appearance string: it concerns the fields and
@@ -342,42 +343,41 @@ func (c *comparison) where(f *field) (number int, shows bool) {
 type da struct {
 	font   string
 	size   float64
-	colour [3]float64
+	colour content.Colour
 }
 
 // parseDA reads a default appearance that every reader takes alike: one font and
 // at most one colour, in words parted by white space.
 func parseDA(b []byte) (out da, ok bool) {
-	p := &painter{}
 	fonts, colours := 0, 0
-	var args []pdf.Object
+	var name string
+	var v []float64
 	for _, w := range strings.FieldsFunc(string(b), func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) }) {
 		switch {
-		case w == "Tf" && len(args) == 2:
-			name, named := args[0].(pdf.Name)
-			n, sized := numbers(args[1:], 1)
-			if fonts++; !named || !sized {
+		case w == "Tf":
+			if fonts++; name == "" || len(v) != 1 {
 				return out, false
 			}
-			out.font, out.size = string(name), n[0]
+			out.font, out.size = name, v[0]
 		case w == "g" || w == "rg" || w == "k":
-			if colours++; p.colour(content.Instruction{Op: w, Args: args}) != "" {
+			colours++
+			if out.colour, ok = content.ColourOf(w, v); !ok || name != "" {
 				return out, false
 			}
-			out.colour = p.state.fill
-		case w[0] == '/' && plainName(pdf.Name(w[1:])) && !strings.ContainsAny(w[1:], "/%()<>[]"):
-			args = append(args, pdf.Name(w[1:]))
+		case w[0] == '/' && plainName(pdf.Name(w[1:])) && !strings.ContainsAny(w[1:], "/%()<>[]") && name == "" && v == nil:
+			name = w[1:]
 			continue
 		default:
-			if _, err := strconv.ParseFloat(w, 64); err != nil {
+			n, err := strconv.ParseFloat(w, 64)
+			if err != nil || strings.Trim(w, "+-.0123456789") != "" { // some readers know no exponents
 				return out, false
 			}
-			args = append(args, pdf.Real(w))
+			v = append(v, n)
 			continue
 		}
-		args = nil
+		name, v = "", nil
 	}
-	return out, fonts == 1 && colours <= 1 && len(args) == 0
+	return out, fonts == 1 && colours <= 1 && name == "" && v == nil
 }
 
 // sameDA reports whether two default appearances are written alike, or say the

@@ -34,12 +34,14 @@ func (m *model) walker(out *ink, annot int) *content.Walker {
 	left := mostInk
 	return &content.Walker{
 		Source: m.doc,
+		Fonts:  m.fonts,
 		Pay: func(n int) bool {
 			left -= n
 			return left > 0 && m.work.ctx.Err() == nil
 		},
 		See: func(p content.Piece) bool {
 			if p.Kind != content.Text || p.Box.Width()*p.Box.Height() > 0 {
+				p.Part, p.Font = nil, nil
 				out.pieces = append(out.pieces, drawn{p, annot})
 			}
 			return len(out.pieces) < mostDrawn

@@ -8,6 +8,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // model is one revision of a document as a viewer takes it: pages in their
@@ -34,6 +35,7 @@ type model struct {
 	named   map[int]map[pdf.Name]bool // names in streams that were looked into
 	inks    map[int]*ink              // by page
 	places  map[int]*page             // of annotations, by object number
+	fonts   map[any]*content.Font     // that content was drawn with
 }
 
 // page is a page with its inherited attributes resolved.
@@ -87,7 +89,7 @@ var (
 var errTooMuch = errors.New("too much to compare")
 
 func newModel(doc *view, rev int, w *work) (*model, error) {
-	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget), named: make(map[int]map[pdf.Name]bool)}
+	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget), named: make(map[int]map[pdf.Name]bool), fonts: make(map[any]*content.Font)}
 	var err error
 	if m.catalog, err = doc.Catalog(); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // Comparer compares the revisions of one document. It keeps what it has found,
@@ -147,7 +148,7 @@ type comparison struct {
 	// What is made once, when it is asked for.
 	elsewhere map[int]bool           // objects of the old revision that are used as something else than an appearance
 	fonts     []pdf.Object           // of the old form and its fields
-	decoders  map[drawnFont]*decoder // of fonts that are objects of their own
+	trusted   map[*content.Font]bool // fonts whose glyphs look like their letters
 	pageOf    map[int]int            // widgets of the new revision, by object number
 	covering  map[int]float64        // area of pictures of new signatures over something drawn, by page
 	shapes    map[string]bool        // of the marks that buttons show now and did not show before

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"math"
 	"strings"
 
 	"rogito.dev/rogito/internal/pdf"
@@ -9,14 +10,20 @@ import (
 // Font turns codes into characters, widths and outlines, as far as they are
 // known.
 type Font struct {
-	family    string
+	Object   pdf.Object // that it was read from
+	Kind     pdf.Name   // Subtype
+	Family   string     // in small letters
+	Embedded bool
+	// Sure: which letters its codes stand for, and how wide they are, is said as
+	// the standard has it.
+	Sure bool
+
 	simple    *[256]rune
 	widths    map[int]float64 // by code, in units of the size
 	usual     float64         // of a code that is not among them; 0: by the character
 	unicode   map[uint16]string
 	two       bool // codes of two bytes
 	named     bool // readers find its glyphs by their names
-	embedded  bool
 	program   *program
 	gids      []byte             // CIDToGIDMap
 	type3     map[int]pdf.Object // procedures
@@ -31,18 +38,50 @@ const Unknown = "▯"
 // mostPiece is what one string shows: a code may stand for a long text.
 const mostPiece = 4096
 
+// width is how far a code moves on.
+func (f *Font) width(code int, r rune) float64 {
+	if w, ok := f.widths[code]; ok {
+		return w
+	}
+	if f.usual != 0 {
+		return f.usual
+	}
+	return Usual(f.Family, r) / 1000
+}
+
+// Letters are the characters of a string by the encoding of its font, or, where
+// codes have two bytes, by its map to Unicode; false where a code stands for none,
+// or has next to no width.
+func (f *Font) Letters(codes string) (string, bool) {
+	var out strings.Builder
+	ok := f.Sure && (!f.two || len(codes)%2 == 0)
+	f.codes([]byte(codes), func(code int, s string, advance float64) {
+		if !f.two {
+			s = string(f.simple[code])
+			ok = ok && f.simple[code] != 0
+		}
+		if ok = ok && s != Unknown && advance >= 0.15 && advance <= 1.5 && out.Len() <= mostPiece; ok {
+			out.WriteString(s)
+		}
+	})
+	return out.String(), ok
+}
+
+// UsualWidths reports whether a simple font has the widths that everybody has.
+// With others its characters can be put on top of each other.
+func (f *Font) UsualWidths() bool {
+	for code, w := range f.widths {
+		r := f.simple[code&255]
+		if r > '~' && w < 0.2 || r >= ' ' && r <= '~' && math.Abs(w-Usual(f.Family, r)/1000) > 0.001 {
+			return false
+		}
+	}
+	return true
+}
+
 // codes calls do for each code of a string with what it stands for and how far it
 // moves on.
 func (f *Font) codes(b []byte, do func(code int, text string, advance float64)) {
-	width := func(code int, r rune) float64 {
-		if w, ok := f.widths[code]; ok {
-			return w
-		}
-		if f.usual != 0 {
-			return f.usual
-		}
-		return Usual(f.family, r) / 1000
-	}
 	if f.two {
 		for i := 0; i+1 < len(b); i += 2 {
 			code := int(b[i])<<8 | int(b[i+1])
@@ -50,7 +89,7 @@ func (f *Font) codes(b []byte, do func(code int, text string, advance float64)) 
 			if s == "" {
 				s = Unknown
 			}
-			do(code, s, width(code, 'n'))
+			do(code, s, f.width(code, 'n'))
 		}
 		return
 	}
@@ -62,7 +101,7 @@ func (f *Font) codes(b []byte, do func(code int, text string, advance float64)) 
 		if s == "" {
 			s = Unknown
 		}
-		do(int(c), s, width(int(c), r))
+		do(int(c), s, f.width(int(c), r))
 	}
 }
 
@@ -73,7 +112,7 @@ func (w *Walker) Font(o pdf.Object) *Font {
 	default:
 		return nil
 	}
-	if f, ok := w.fonts[o]; ok {
+	if f, ok := w.Fonts[o]; ok {
 		return f
 	}
 	d := w.dict(o)
@@ -81,7 +120,8 @@ func (w *Walker) Font(o pdf.Object) *Font {
 		return nil
 	}
 	f := &Font{
-		family: strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(string(w.Source.Name(d.Get("BaseFont"))))),
+		Object: o, Kind: w.Source.Name(d.Get("Subtype")),
+		Family: strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(string(w.Source.Name(d.Get("BaseFont"))))),
 		widths: map[int]float64{}, boxes: map[int]pdf.Rect{},
 	}
 	f.simple, _ = Encoding("WinAnsiEncoding")
@@ -94,18 +134,17 @@ func (w *Walker) Font(o pdf.Object) *Font {
 			return nil
 		}
 	}
-	kind := w.Source.Name(d.Get("Subtype"))
-	holder := d
-	if f.two = kind == "Type0"; f.two {
-		holder = w.composite(f, d)
+	if f.two = f.Kind == "Type0"; f.two {
+		w.embed(f, w.composite(f, d))
 	} else {
-		w.simpleFont(f, d, kind == "Type3")
+		w.embed(f, d)
+		w.encode(f, d)
+		w.simpleWidths(f, d)
 	}
-	w.embed(f, holder)
-	if w.fonts == nil {
-		w.fonts = map[any]*Font{}
+	if w.Fonts == nil {
+		w.Fonts = map[any]*Font{}
 	}
-	w.fonts[o] = f
+	w.Fonts[o] = f
 	return f
 }
 
@@ -122,7 +161,7 @@ func (w *Walker) embed(f *Font, d *pdf.Dict) {
 		if v, err := w.Source.Resolve(descriptor.Get(key)); err == nil && v == nil {
 			continue
 		}
-		f.embedded = true
+		f.Embedded = true
 		flags, _ := w.Source.Int(descriptor.Get("Flags"))
 		f.named = !f.two && flags&(4|32) == 32 && d.Get("Encoding") != nil
 		if key != "FontFile" {
@@ -134,53 +173,75 @@ func (w *Walker) embed(f *Font, d *pdf.Dict) {
 	}
 }
 
-func (w *Walker) simpleFont(f *Font, d *pdf.Dict, type3 bool) {
-	scale := 0.001
+// encode reads the encoding of a simple font (ISO 32000-2, 9.6.5).
+func (w *Walker) encode(f *Font, d *pdf.Dict) {
 	var procs *pdf.Dict
-	if type3 {
+	if f.Kind == "Type3" {
 		m, ok := matrixOf(w.Source, d.Get("FontMatrix"))
 		w.Odd = w.Odd || !ok
 		f.matrix, f.type3, f.resources = m, map[int]pdf.Object{}, w.dict(d.Get("Resources"))
-		scale = m[0]
 		procs = w.dict(d.Get("CharProcs"))
 	}
 	enc, err := w.Source.Resolve(d.Get("Encoding"))
 	w.Odd = w.Odd || err != nil
-	switch e := enc.(type) {
-	case pdf.Name:
-		if t, ok := Encoding(string(e)); ok {
-			f.simple = t
-		}
-	case *pdf.Dict:
-		if t, ok := Encoding(string(w.Source.Name(e.Get("BaseEncoding")))); ok {
-			f.simple = t
-		}
-		code := 0
-		list, _ := w.Source.Array(e.Get("Differences"))
-		for _, o := range list {
-			if !w.pay(1) {
-				return
-			}
-			if n, ok := w.Source.Int(o); ok {
-				code = int(n)
-				continue
-			}
-			name := w.Source.Name(o)
-			if code >= 0 && code < 256 {
-				f.simple[code] = Glyphs[string(name)]
-			}
-			if procs != nil && w.pay(len(procs.Entries)) {
-				if p := procs.Get(name); p != nil {
-					f.type3[code] = p
-				}
-			}
-			code++
-		}
+	base, known := pdf.Name("StandardEncoding"), err == nil
+	e, differs := enc.(*pdf.Dict)
+	switch name, named := enc.(pdf.Name); {
+	case named:
+		base = name
+	case differs && w.Source.Name(e.Get("BaseEncoding")) != "":
+		base = w.Source.Name(e.Get("BaseEncoding"))
+	case !differs:
+		known = enc == nil && !f.Embedded // else it is the font's own
 	}
-	first, _ := w.Source.Int(d.Get("FirstChar"))
-	list, _ := w.Source.Array(d.Get("Widths"))
+	t, ok := Encoding(string(base))
+	if f.Sure = ok && known; ok && (known || differs) {
+		f.simple = t
+	}
+	if !differs {
+		return
+	}
+	code := 0
+	list, _ := w.Source.Array(e.Get("Differences"))
+	for _, o := range list {
+		if !w.pay(1) {
+			return
+		}
+		if n, ok := w.Source.Int(o); ok {
+			code = int(n)
+			continue
+		}
+		name := w.Source.Name(o)
+		if code >= 0 && code < 256 {
+			f.simple[code] = Glyphs[string(name)]
+		}
+		if procs != nil && w.pay(len(procs.Entries)) {
+			if p := procs.Get(name); p != nil {
+				f.type3[code] = p
+			}
+		}
+		code++
+	}
+}
+
+// simpleWidths reads the widths of a simple font.
+func (w *Walker) simpleWidths(f *Font, d *pdf.Dict) {
+	scale := 0.001
+	if f.type3 != nil {
+		scale = f.matrix[0]
+	}
+	v, err := w.Source.Resolve(d.Get("Widths"))
+	if v == nil && err == nil {
+		return
+	}
+	list, ok := v.(pdf.Array)
+	v, err2 := w.Source.Resolve(d.Get("FirstChar"))
+	_, whole := v.(pdf.Integer)
+	first, _ := w.Source.Int(v)
+	f.Sure = f.Sure && err == nil && err2 == nil && ok && whole && first >= 0 && first <= 255 && len(list) <= 256-int(first)
 	for i, o := range list[:min(len(list), 256)] {
-		if n, ok := w.Source.Number(o); ok {
+		n, ok := w.Source.Number(o)
+		if f.Sure = f.Sure && ok; ok {
 			w.setWidth(f, first+int64(i), n*scale)
 		}
 	}
@@ -190,6 +251,7 @@ func (w *Walker) simpleFont(f *Font, d *pdf.Dict, type3 bool) {
 // its widths (ISO 32000-2, 9.7.4.3).
 func (w *Walker) composite(f *Font, d *pdf.Dict) *pdf.Dict {
 	f.usual = 1
+	f.Sure = w.Source.Name(d.Get("Encoding")) == "Identity-H" && len(f.unicode) > 0
 	list, _ := w.Source.Array(d.Get("DescendantFonts"))
 	if len(list) == 0 {
 		return nil

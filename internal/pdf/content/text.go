@@ -55,6 +55,7 @@ func (f *follower) write(op string, args []pdf.Object) {
 	case "Tr":
 		if n, ok := f.numbers(args, 1); ok {
 			f.hidden = n[0] == 3
+			f.Intricate = f.Intricate || n[0] != 0
 		}
 	case "Tj":
 		f.show(args)
@@ -73,6 +74,8 @@ func (f *follower) write(op string, args []pdf.Object) {
 			list, _ := args[0].(pdf.Array)
 			f.show(list)
 		}
+	default:
+		f.Intricate = true
 	}
 }
 
@@ -124,10 +127,12 @@ func (f *follower) string(b []byte) {
 		wide += advance
 	})
 	if !f.hidden && !Empty(box) || !f.hidden && f.font.type3 == nil {
-		p := Piece{Kind: Text, Text: text.String(), Size: f.size * math.Hypot(m[2], m[3]) / max(math.Abs(f.size), 1e-9), Angle: math.Atan2(m[1], m[0]) * 180 / math.Pi}
+		p := Piece{Kind: Text, Text: text.String(), Font: f.font, Codes: string(b), Matrix: m, Colour: f.fill.Colour, Size: f.size * math.Hypot(m[2], m[3]) / max(math.Abs(f.size), 1e-9), Angle: math.Atan2(m[1], m[0]) * 180 / math.Pi}
 		if f.size < 0 {
 			p.Angle = math.Atan2(-m[1], -m[0]) * 180 / math.Pi
 		}
+		const apart, together = 2, -0.1
+		p.Shifted = f.rise != 0 || max(f.charSpread, f.wordSpread) > apart || min(f.charSpread, f.wordSpread) < max(-apart, together*math.Abs(f.size))
 		p.X, p.Y = m.At(0, 0)
 		p.ToX, p.ToY = m.At(wide, 0)
 		if Empty(box) {
@@ -154,12 +159,12 @@ func (f *follower) glyph(font *Font, code int, advance float64) (pdf.Rect, bool)
 		g, known = f.procedure(font, code)
 	case font.program != nil:
 		g, known = font.program.outline(font, code, f.pay)
-	case font.embedded:
+	case font.Embedded:
 		known = false
 	case !font.two && (font.simple[code] == ' ' || font.simple[code] == '\u00a0'):
 		g = nothing
 	case !font.two:
-		g.URX = max(advance, Usual(font.family, font.simple[code])/1000) + 0.1
+		g.URX = max(advance, Usual(font.Family, font.simple[code])/1000) + 0.1
 	}
 	if known {
 		font.boxes[code] = g

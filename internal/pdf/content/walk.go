@@ -86,8 +86,11 @@ type Piece struct {
 	Kind Kind
 	Box  pdf.Rect // around the ink, as much as is not clipped away
 	// Whole: the box is painted all over, or, for a stroke, framed.
-	Whole bool
-	Width float64 // of a stroke
+	Whole  bool
+	Width  float64 // of a stroke
+	Colour Colour
+	Clip   pdf.Rect
+	Part   *Part // of the path that is filled or stroked; its strokes share it
 
 	// Of text: what it says as far as that is known, where its base line begins
 	// and ends, and the size of its letters, below 0 for mirrored ones.
@@ -95,6 +98,33 @@ type Piece struct {
 	X, Y, ToX, ToY float64
 	Size, Angle    float64
 	Core           pdf.Rect // of upright text: where its letters stand
+	Font           *Font
+	Codes          string
+	Matrix         Matrix // of its letters, in units of the size
+	Shifted        bool   // its letters are raised, or moved together or apart
+}
+
+// Part is one part of a path.
+type Part struct {
+	Points        []Point // of its lines, and those that its curves are made by
+	Lines, Curves int
+	Closed        bool
+	rect          bool       // it is an upright rectangle
+	boxes         []pdf.Rect // of each line and curve
+}
+
+// Point is a point in the space in which ink is told.
+type Point struct{ X, Y float64 }
+
+func (p Point) box() pdf.Rect { return pdf.Rect{LLX: p.X, LLY: p.Y, URX: p.X, URY: p.Y} }
+
+// Bounds is the box around the points of a part.
+func (p *Part) Bounds() pdf.Rect {
+	out := nothing
+	for _, q := range p.Points {
+		out = Union(out, q.box())
+	}
+	return out
 }
 
 // Walker follows content.
@@ -106,8 +136,14 @@ type Walker struct {
 	See func(Piece) bool
 	// Odd: not all was understood, so that there may be ink anywhere.
 	Odd bool
+	// Intricate: there is more than lines, grounds and text in colours of the
+	// device, so that what is seen of it may be less, or look otherwise.
+	Intricate bool
+	// Lost: a piece of text was clipped away.
+	Lost bool
+	// Fonts are those read before; nil for none.
+	Fonts map[any]*Font
 
-	fonts map[any]*Font
 	forms int
 	ended bool
 }
@@ -117,9 +153,9 @@ const (
 	deepest    = 12 // forms and glyphs within each other
 	mostForms  = 4096
 	mostSaved  = 256
-	mostPath   = 1 << 16
-	streamWork = 256 // to find and decode a stream, beside its bytes
-	entryWork  = 32  // to keep what a code of a font stands for, or how wide it is
+	mostPath   = 1 << 18 // numbers
+	streamWork = 256     // to find and decode a stream, beside its bytes
+	entryWork  = 32      // to keep what a code of a font stands for, or how wide it is
 )
 
 func (w *Walker) pay(n int) bool {
@@ -198,6 +234,7 @@ type state struct {
 	ctm                             Matrix
 	clip                            pdf.Rect
 	width                           float64
+	fill, stroke                    ink
 	font                            *Font
 	size, leading, rise             float64
 	stretch, charSpread, wordSpread float64
@@ -212,9 +249,9 @@ type follower struct {
 	tm, lm         Matrix // of text
 	res            *pdf.Dict
 	fonts, objects names
-	path           []pdf.Rect // of each part, in the space of the page
-	boxes          []bool     // those that are upright rectangles
-	pen            pdf.Rect
+	path           []*Part
+	points         int
+	pen            *Point
 	clipping       bool
 	depth          int
 }
@@ -226,7 +263,8 @@ func (w *Walker) Follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect) 
 }
 
 func (w *Walker) follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect, depth int) {
-	f := &follower{Walker: w, state: state{ctm: base, clip: clip, width: 1, stretch: 1}, res: res, depth: depth, tm: Identity, lm: Identity, pen: nothing}
+	f := &follower{Walker: w, state: state{ctm: base, clip: clip, width: 1, stretch: 1}, res: res, depth: depth, tm: Identity, lm: Identity}
+	f.fill.space, f.stroke.space = 1, 1
 	named := func(key pdf.Name) names {
 		if res == nil {
 			return names{}
@@ -263,9 +301,12 @@ func (f *follower) do(op string, args []pdf.Object) {
 			f.stack, f.Odd = f.stack[:mostSaved], true
 		}
 	case "Q":
-		if n := len(f.stack); n > 0 {
-			f.state, f.stack = f.stack[n-1], f.stack[:n-1]
+		n := len(f.stack)
+		if n == 0 {
+			f.Intricate = true
+			return
 		}
+		f.state, f.stack = f.stack[n-1], f.stack[:n-1]
 	case "cm":
 		if n, ok := f.numbers(args, 6); ok {
 			f.ctm = Matrix(n).Times(f.ctm)
@@ -273,16 +314,30 @@ func (f *follower) do(op string, args []pdf.Object) {
 	case "w":
 		if n, ok := f.numbers(args, 1); ok {
 			f.width = math.Abs(n[0])
+			f.Intricate = f.Intricate || n[0] < 0
 		}
+	case "M": // a large limit makes spikes of corners
+		if n, ok := f.numbers(args, 1); ok {
+			f.Intricate = f.Intricate || n[0] > 10
+		}
+	case "BMC", "EMC", "MP", "J", "j", "d", "i", "ri", "ET":
+	case "BDC": // a layer may be off
+		f.Intricate = f.Intricate || len(args) != 2 || args[0] == pdf.Name("OC")
+	case "g", "rg", "k", "cs", "sc", "scn":
+		f.Intricate = !f.fill.set(op, args, f.Source) || f.Intricate
+	case "G", "RG", "K", "CS", "SC", "SCN":
+		f.Intricate = !f.stroke.set(strings.ToLower(op), args, f.Source) || f.Intricate
 	case "gs":
 		if len(args) == 1 {
 			f.graphics(args[0])
 		}
 	case "Do":
+		f.Intricate = true
 		if len(args) == 1 {
 			f.object(f.find(f.objects, args[0]))
 		}
 	case "sh":
+		f.Intricate = true
 		f.ink(Piece{Kind: Shading, Box: f.clip})
 	case "re", "m", "l", "c", "v", "y", "h", "W", "W*", "n", "f", "F", "f*", "S", "s", "B", "B*", "b", "b*":
 		f.draw(op, args)
@@ -293,8 +348,9 @@ func (f *follower) do(op string, args []pdf.Object) {
 
 // ink tells of a piece, as much of it as is not clipped away.
 func (f *follower) ink(p Piece) {
-	p.Box = Common(p.Box, f.clip)
+	p.Box, p.Clip = Common(p.Box, f.clip), f.clip
 	if Empty(p.Box) || f.ended {
+		f.Lost = f.Lost || p.Kind == Text && strings.TrimSpace(p.Text) != ""
 		return
 	}
 	if !f.See(p) {
@@ -305,17 +361,21 @@ func (f *follower) ink(p Piece) {
 // graphics takes what a graphics state sets of what is followed here.
 func (f *follower) graphics(name pdf.Object) {
 	if f.res == nil {
+		f.Intricate = true
 		return
 	}
 	states := f.dict(f.res.Get("ExtGState"))
 	n, _ := name.(pdf.Name)
 	if states == nil || !f.pay(len(states.Entries)) {
+		f.Intricate = true
 		return
 	}
 	d := f.dict(states.Get(n))
 	if d == nil || !f.pay(len(d.Entries)) {
+		f.Intricate = true
 		return
 	}
+	f.Intricate = f.Intricate || slices.ContainsFunc(d.Entries, func(e pdf.Entry) bool { return !f.plain(e) })
 	if v, ok := f.Source.Number(d.Get("LW")); ok {
 		f.width = math.Abs(v)
 	}
@@ -326,6 +386,28 @@ func (f *follower) graphics(name pdf.Object) {
 			f.size, _ = f.Source.Number(list[1])
 		}
 	}
+}
+
+// plain reports whether an entry of a graphics state leaves everything as it is.
+func (f *follower) plain(e pdf.Entry) bool {
+	v, err := f.Source.Resolve(e.Value)
+	if err != nil {
+		return false
+	}
+	switch e.Key {
+	case "Type":
+		return true
+	case "CA", "ca":
+		n, ok := f.Source.Number(v)
+		return ok && n == 1
+	case "BM":
+		return v == pdf.Name("Normal")
+	case "SMask":
+		return v == pdf.Name("None")
+	case "AIS", "SA", "OP", "op":
+		return v == pdf.Bool(false)
+	}
+	return false
 }
 
 // object draws a picture as a box, and what stands in a form.
@@ -400,83 +482,4 @@ func FormMatrix(src Source, s *pdf.Stream, rect pdf.Rect) (Matrix, bool) {
 	}
 	x, y := rect.Width()/b.Width(), rect.Height()/b.Height()
 	return Matrix{x, 0, 0, y, rect.LLX - b.LLX*x, rect.LLY - b.LLY*y}, true
-}
-
-// draw takes paths. Each line and curve is a part with a box around it.
-func (f *follower) draw(op string, args []pdf.Object) {
-	counts := map[string]int{"re": 4, "m": 2, "l": 2, "c": 6, "v": 4, "y": 4}
-	switch op {
-	case "h":
-	case "W", "W*":
-		f.clipping = true
-	case "re", "m", "l", "c", "v", "y":
-		n, ok := f.numbers(args, counts[op])
-		if !ok {
-			return
-		}
-		if op == "re" {
-			f.part(f.ctm.Box(pdf.Rect{LLX: min(n[0], n[0]+n[2]), LLY: min(n[1], n[1]+n[3]), URX: max(n[0], n[0]+n[2]), URY: max(n[1], n[1]+n[3])}), f.ctm.upright())
-			x, y := f.ctm.At(n[0], n[1])
-			f.pen = pdf.Rect{LLX: x, LLY: y, URX: x, URY: y}
-			return
-		}
-		box := f.pen
-		if op == "m" {
-			box = nothing
-		}
-		for i := 0; i < len(n); i += 2 {
-			x, y := f.ctm.At(n[i], n[i+1])
-			f.pen = pdf.Rect{LLX: x, LLY: y, URX: x, URY: y}
-			box = Union(box, f.pen)
-		}
-		f.part(box, false)
-	default:
-		f.paint(op)
-	}
-}
-
-func (f *follower) part(box pdf.Rect, upright bool) {
-	if len(f.path) > mostPath {
-		f.Odd = true
-		return
-	}
-	f.path, f.boxes = append(f.path, box), append(f.boxes, upright)
-}
-
-func (f *follower) paint(op string) {
-	path, boxes, clipping := f.path, f.boxes, f.clipping
-	f.path, f.boxes, f.clipping, f.pen = nil, nil, false, nothing
-	all := nothing
-	for _, b := range path {
-		all = Union(all, b)
-	}
-	if strings.ContainsAny(op, "fFBb") && !Empty(all) {
-		if slices.Contains(boxes, false) {
-			f.ink(Piece{Kind: Fill, Box: all})
-		} else {
-			for _, b := range path {
-				f.ink(Piece{Kind: Fill, Box: b, Whole: len(path) == 1})
-			}
-		}
-	}
-	if strings.ContainsAny(op, "SsBb") {
-		scale := max(math.Hypot(f.ctm[0], f.ctm[1]), math.Hypot(f.ctm[2], f.ctm[3]))
-		wide := max(f.width*scale, 0.1)
-		around := func(b pdf.Rect, by float64) pdf.Rect {
-			return pdf.Rect{LLX: b.LLX - by, LLY: b.LLY - by, URX: b.URX + by, URY: b.URY + by}
-		}
-		for i, b := range path {
-			if boxes[i] {
-				f.ink(Piece{Kind: Stroke, Box: around(b, wide/2), Whole: true, Width: wide})
-				continue
-			}
-			f.ink(Piece{Kind: Stroke, Box: around(b, wide*1.5), Width: wide}) // corners stand out
-		}
-		if slices.Contains([]string{"s", "b", "b*"}, op) && len(path) > 1 { // the line that closes it
-			f.ink(Piece{Kind: Stroke, Box: around(all, wide*1.5), Width: wide})
-		}
-	}
-	if clipping {
-		f.clip = Common(f.clip, all)
-	}
 }
