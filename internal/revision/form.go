@@ -223,6 +223,9 @@ func (c *comparison) groupFields() {
 		if old == nil && c.old.byName[g.name] != nil {
 			continue // a terminal field before: said to be removed
 		}
+		if key, odd := c.mistyped(old, g.dict, annotTypes); odd {
+			c.add(difference{what: "field-odd", field: g.name, name: string(key)})
+		}
 		for _, key := range c.differing(old, g.dict, append([]pdf.Name{"T", "Kids", "Parent", "Type"}, inheritedByFields...)...) {
 			switch key {
 			case "AA", "A":

@@ -133,7 +133,14 @@ func (m *model) branch(o, parent pdf.Object, d *pdf.Dict, node bool, leaves int)
 		m.doubts(ref, d, kind, count, indirect, node, leaves, parent == nil)
 		return
 	}
-	m.tree = append(m.tree, leaf{o, up, kind, count, node, isDict, false})
+	l := leaf{place: o, up: up, kind: kind, count: count, node: node, dict: isDict, kids: d.Has("Kids")}
+	for i := 0; node && i < len(d.Entries); i++ {
+		if v, err := m.doc.Resolve(d.Entries[i].Value); err == nil && v == nil { // for some readers it is there
+			l.nulls += string(d.Entries[i].Key) + " "
+			m.crooked = true
+		}
+	}
+	m.tree = append(m.tree, l)
 }
 
 // doubts notes where readers find other pages: poppler and MuPDF go by Count,
@@ -153,14 +160,15 @@ func (m *model) doubts(ref pdf.Ref, d *pdf.Dict, kind, count pdf.Object, indirec
 // leads to nothing. Few trees are compared, so few are written out.
 type leaf struct {
 	place, up, kind, count pdf.Object
-	node, dict, void       bool
+	node, dict, void, kids bool
+	nulls                  string
 }
 
 func (l leaf) String() string {
 	if l.void {
 		return fmt.Sprint(l.place)
 	}
-	return fmt.Sprintf("%v %v %v %T %v %T %v %v", l.place, l.node, l.dict, l.kind, l.kind, l.count, l.count, l.up)
+	return fmt.Sprintf("%v %v %v %q %v %T %v %T %v %v", l.place, l.node, l.kids, l.nulls, l.dict, l.kind, l.kind, l.count, l.count, l.up)
 }
 
 func (m *model) readPages() error {

@@ -100,6 +100,11 @@ func (c *comparison) page(a, b *page) {
 	if !c.sameType(a.dict.Get("Type"), b.dict.Get("Type")) {
 		c.add(difference{what: "page-changed", page: b.number, name: "Type"})
 	}
+	for _, e := range b.dict.Entries {
+		if !a.dict.Has(e.Key) && c.isNull(c.new, e.Value) { // for some readers it is there, and nothing is inherited
+			c.add(difference{what: "page-changed", page: b.number, name: string(e.Key)})
+		}
+	}
 	own := []pdf.Name{"Type", "Parent", "Contents", "Resources", "MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox", "Rotate", "Annots"}
 	for _, key := range c.differing(a.dict, b.dict, own...) {
 		what, known := pageKeys[key]

@@ -69,6 +69,9 @@ func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.
 		if want != 0 && (!c.new.isOf(e.Value, want) || byRef && scalar(c.new, e.Value)) && !c.equal(c.get(was, e.Key), e.Value, e.Key) {
 			return e.Key, true
 		}
+		if was != nil && !was.Has(e.Key) && c.isNull(c.new, e.Value) {
+			return e.Key, true // for some readers the key is there
+		}
 	}
 	if _, looks := types["AP"]; looks {
 		return c.mistyped(c.old.dict(c.get(was, "AP")), c.new.dict(is.Get("AP")), lookTypes)

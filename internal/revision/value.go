@@ -315,7 +315,17 @@ var optionalTypes = map[pdf.Name]bool{
 	"DeveloperExtensions": true,
 }
 
-// dicts compares all keys but those left out; null is the same as absent.
+// appears reports whether an entry that leads to nothing was added, or one
+// taken out that decides what a dictionary is. By the standard that is no change
+// (ISO 32000-2, 7.3.9), but some readers only ask whether the key is there: to
+// them a page with Kids is a node, and an annotation with N has its appearance.
+// Products that leave out nulls when they write an object again are common.
+func (m *matcher) appears(a, b *pdf.Dict, key pdf.Name) bool {
+	had, has := a.Has(key), b.Has(key)
+	return a != nil && b != nil && (has && !had || had && !has && (key == "Kids" || key == "N" || key == "AP"))
+}
+
+// dicts compares all keys but those left out.
 func (m *matcher) dicts(a, b *pdf.Dict, holder pdf.Name, but []pdf.Name, depth int) bool {
 	for _, e := range a.Entries {
 		if !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
@@ -353,6 +363,9 @@ func (m *matcher) entry(a, b *pdf.Dict, holder, key pdf.Name, depth int) bool {
 	x, y := m.get(a, key), m.get(b, key)
 	if key == "Type" && (x == nil || y == nil) {
 		return optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)] || x == nil && y == nil
+	}
+	if (x == nil || y == nil) && m.appears(a, b, key) {
+		return false
 	}
 	return m.compare(x, y, under(holder, key), false, depth+1)
 }
@@ -477,7 +490,7 @@ func (m *matcher) differing(a, b *pdf.Dict, but ...pdf.Name) []pdf.Name {
 		if key == "Type" && (x == nil || y == nil) && (optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)]) {
 			return
 		}
-		if !m.equal(x, y, key) {
+		if !m.equal(x, y, key) || (x == nil || y == nil) && m.appears(a, b, key) {
 			out = append(out, key)
 		}
 	}
