@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // comments are the annotations that a certification with P=3 lets people add
@@ -116,12 +117,12 @@ func (c *comparison) newAnnot(is annot, p *page) {
 	case kind == "Widget" || is.dict.Has("FT") || is.dict.Has("T") && is.dict.Has("Kids"):
 		c.add(difference{what: "widget-added", page: p.number})
 	default:
-		c.comment("annotation-added", nil, is.dict, kind, p)
+		c.comment("annotation-added", nil, is.dict, is.num, kind, p)
 	}
 }
 
 // comment judges what may be added to or changed in a comment.
-func (c *comparison) comment(what string, was, d *pdf.Dict, kind pdf.Name, p *page) {
+func (c *comparison) comment(what string, was, d *pdf.Dict, num int, kind pdf.Name, p *page) {
 	_, odd := c.mistyped(was, d, annotTypes)
 	switch {
 	case odd:
@@ -134,7 +135,28 @@ func (c *comparison) comment(what string, was, d *pdf.Dict, kind pdf.Name, p *pa
 		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})
 	default:
 		c.add(difference{what: what, page: p.number, name: string(kind)})
+		if was := c.old.pages[p.number-1]; c.covers(annot{num: num, dict: d}, was, p) {
+			c.add(difference{what: "annotation-covers", page: p.number, name: string(kind)})
+		}
 	}
+}
+
+// covers reports whether a comment hides something that the page showed. What is
+// drawn so that one can see through it hides nothing, and a highlight is drawn so
+// where it has no appearance.
+func (c *comparison) covers(a annot, was, is *page) bool {
+	if !c.new.shows(a.dict) || c.new.doc.Name(a.dict.Get("Subtype")) == "Highlight" && c.new.normal(a.dict) == nil {
+		return false
+	}
+	var over ink
+	c.new.annotInk(&over, a, is)
+	below := c.old.pageInk(was)
+	return over.everywhere || slices.ContainsFunc(over.pieces, func(d drawn) bool {
+		if d.Kind == content.Text {
+			return !d.Clear && below.says(d.Box, a.num)
+		}
+		return !d.Clear && c.work.step() && below.below(d.Box, a.num)
+	})
 }
 
 func (c *comparison) changedAnnot(was, is annot, p *page) {
@@ -159,7 +181,7 @@ func (c *comparison) changedAnnot(was, is annot, p *page) {
 	case kind != old:
 		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})
 	default:
-		c.comment("annotation-changed", was.dict, is.dict, kind, p)
+		c.comment("annotation-changed", was.dict, is.dict, is.num, kind, p)
 	}
 }
 

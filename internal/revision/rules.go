@@ -103,6 +103,7 @@ var table = map[string]rule{
 	"field-moved":      {"annotation", "nnnn", false, "an existing form field was put on page {page}"},
 
 	"annotation-added":   {"annotation", "nnny", false, "an annotation was added on page {page} ({name})"},
+	"annotation-covers":  {"annotation", "nnny", false, "an annotation on page {page} covers what the page shows there ({name})"},
 	"annotation-changed": {"annotation", "nnny", false, "an annotation on page {page} was changed ({name})"},
 	"annotation-removed": {"annotation", "nnny", false, "an annotation was taken away from page {page} ({name})"},
 	"annotation-runs":    {"action", "nnnn", false, "an annotation on page {page} was given an action ({name})"},

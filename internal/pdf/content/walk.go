@@ -89,6 +89,7 @@ type Piece struct {
 	Whole  bool
 	Width  float64 // of a stroke
 	Colour Colour
+	Clear  bool // one can see through it
 	Clip   pdf.Rect
 	Part   *Part // of the path that is filled or stroked; its strokes share it
 
@@ -146,6 +147,7 @@ type Walker struct {
 
 	forms int
 	ended bool
+	outer blending // of what draws a form
 }
 
 // Bounds on what is followed.
@@ -239,7 +241,11 @@ type state struct {
 	size, leading, rise             float64
 	stretch, charSpread, wordSpread float64
 	hidden                          bool
+	blending
 }
+
+// blending says how one sees through what is drawn.
+type blending struct{ clear, multiply bool }
 
 // follower follows one stream.
 type follower struct {
@@ -263,7 +269,7 @@ func (w *Walker) Follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect) 
 }
 
 func (w *Walker) follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect, depth int) {
-	f := &follower{Walker: w, state: state{ctm: base, clip: clip, width: 1, stretch: 1}, res: res, depth: depth, tm: Identity, lm: Identity}
+	f := &follower{Walker: w, state: state{ctm: base, clip: clip, width: 1, stretch: 1, blending: w.outer}, res: res, depth: depth, tm: Identity, lm: Identity}
 	f.fill.space, f.stroke.space = 1, 1
 	named := func(key pdf.Name) names {
 		if res == nil {
@@ -348,7 +354,7 @@ func (f *follower) do(op string, args []pdf.Object) {
 
 // ink tells of a piece, as much of it as is not clipped away.
 func (f *follower) ink(p Piece) {
-	p.Box, p.Clip = Common(p.Box, f.clip), f.clip
+	p.Box, p.Clip, p.Clear = Common(p.Box, f.clip), f.clip, f.clear || f.multiply && p.Kind == Fill && p.Colour.Luminance() > 0.5
 	if Empty(p.Box) || f.ended {
 		f.Lost = f.Lost || p.Kind == Text && strings.TrimSpace(p.Text) != ""
 		return
@@ -376,6 +382,12 @@ func (f *follower) graphics(name pdf.Object) {
 		return
 	}
 	f.Intricate = f.Intricate || slices.ContainsFunc(d.Entries, func(e pdf.Entry) bool { return !f.plain(e) })
+	if v, ok := f.Source.Number(d.Get("ca")); ok {
+		f.clear = v < 0.6
+	}
+	if v := d.Get("BM"); v != nil {
+		f.multiply = f.Source.Name(v) == "Multiply"
+	}
 	if v, ok := f.Source.Number(d.Get("LW")); ok {
 		f.width = math.Abs(v)
 	}
@@ -422,7 +434,10 @@ func (f *follower) object(o pdf.Object) {
 	case "Image":
 		f.ink(Piece{Kind: Picture, Box: f.ctm.Box(pdf.Rect{URX: 1, URY: 1})})
 	case "Form":
+		before := f.outer
+		f.outer = f.blending
 		f.Form(s, f.res, f.ctm, f.clip, f.depth+1)
+		f.outer = before
 	default:
 		f.Odd = true
 	}
