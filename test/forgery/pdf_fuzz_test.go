@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -46,6 +47,7 @@ func TestFuzzUpdates(t *testing.T) {
 	}
 	// The short form tries the same updates each time, so that a run says
 	// something about the change that was made; the long one tries new ones.
+	f.corpus()
 	start := uint64(8022134954257755000)
 	if !until.IsZero() {
 		start = rand.Uint64() >> 1
@@ -78,13 +80,23 @@ type fuzzBase struct {
 func newUpdateFuzzer(t *testing.T) *updateFuzzer {
 	f := &updateFuzzer{t: t, dir: t.TempDir()}
 	m := &materials{t: t, service: &shared}
-	for name, doc := range map[string][]byte{"simple": pdf(), "rich": richPDF(), "encrypted": reseal(t, pdf()), "encrypted, rich": reseal(t, richPDF())} {
+	seen := &pades.Appearance{X: 180, Y: 120, Width: 80, Height: 30, Lines: []string{"signed"}}
+	again := &pades.Appearance{X: 10, Y: 5, Width: 80, Height: 30, Lines: []string{"signed again"}}
+	sign := func(doc []byte, certify int, look *pades.Appearance) []byte {
+		return m.signOne("contract.pdf", doc, func(o *rogito.Options) { o.PAdES = pades.Options{Certify: certify, Appearance: look} })
+	}
+	for name, doc := range map[string][]byte{
+		"simple": pdf(), "rich": richPDF(), "a field to fill in": blank(t), "encrypted": reseal(t, pdf()), "encrypted, rich": reseal(t, richPDF()),
+		"packed": pack(t, pdf()), "packed, rich": pack(t, richPDF()),
+	} {
 		for p := range 4 {
-			f.base(fmt.Sprintf("%s, P=%d", name, p), m.signOne("contract.pdf", doc, func(o *rogito.Options) {
-				o.PAdES = pades.Options{Certify: p, Appearance: &pades.Appearance{X: 180, Y: 120, Width: 80, Height: 30, Lines: []string{"signed"}}}
-			}))
+			f.base(fmt.Sprintf("%s, P=%d", name, p), sign(doc, p, seen))
+		}
+		for _, p := range []int{0, 2, 3} {
+			f.base(fmt.Sprintf("%s, P=%d, signed twice", name, p), sign(sign(doc, p, seen), 0, again))
 		}
 	}
+	f.base("signed thrice", sign(sign(sign(richPDF(), 0, nil), 0, again), 0, nil))
 	for name, doc := range withSlips() {
 		signed, err := m.tryUnchecked(doc)
 		if err != nil {
@@ -148,15 +160,87 @@ func reseal(t *testing.T, doc []byte) []byte {
 	return out.Bytes()
 }
 
+// pack writes a document with an object stream and a cross-reference stream, and
+// leaves its objects their numbers.
+func pack(t *testing.T, doc []byte) []byte {
+	t.Helper()
+	d, err := raw.Open(bytes.NewReader(doc), raw.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _ := d.Int(d.Trailer().Get("Size"))
+	var out, head, body bytes.Buffer
+	out.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+	rows := make([][3]int, size+2)
+	n := 0
+	for num := 1; num < int(size); num++ {
+		o, err := d.Get(raw.Ref{Num: num})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, ok := o.(*raw.Stream)
+		if !ok {
+			rows[num] = [3]int{2, int(size), n}
+			fmt.Fprintf(&head, "%d %d ", num, body.Len())
+			body.WriteString(spell(o) + "\n")
+			n++
+			continue
+		}
+		data, err := d.Encoded(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[num] = [3]int{1, out.Len(), 0}
+		fmt.Fprintf(&out, "%d 0 obj\n%s\nstream\n%s\nendstream\nendobj\n", num, spell(s.Dict), data)
+	}
+	rows[size] = [3]int{1, out.Len(), 0}
+	fmt.Fprintf(&out, "%d 0 obj\n<</Type/ObjStm/N %d/First %d/Length %d>>\nstream\n%s%s\nendstream\nendobj\n", size, n, head.Len(), head.Len()+body.Len(), &head, &body)
+	at := out.Len()
+	rows[size+1] = [3]int{1, at, 0}
+	var table []byte
+	for _, r := range rows {
+		table = append(table, byte(r[0]), byte(r[1]>>8), byte(r[1]), byte(r[2]))
+	}
+	fmt.Fprintf(&out, "%d 0 obj\n<</Type/XRef/W[1 2 1]/Size %d/Root %v/Info %v/Length %d>>\nstream\n%s\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n",
+		size+1, size+2, d.Root(), d.Trailer().Get("Info"), len(table), table, at)
+	return out.Bytes()
+}
+
 // withSlips are documents with slips of their producers.
 func withSlips() map[string][]byte {
-	doc := pdf()
-	return map[string][]byte{
-		"size too small":        bytes.Replace(doc, []byte("/Size 14"), []byte("/Size 1"), 1),
-		"wrong length":          bytes.Replace(doc, []byte("/Length 50"), []byte("/Length 40"), 1),
-		"bytes between objects": bytes.Replace(doc, []byte("endobj\n2 0 obj"), []byte("endobj 2 0 obj"), 1),
-		"lines of 19 bytes":     bytes.ReplaceAll(doc, []byte(" n \n"), []byte(" n\n")),
-		"a key twice":           bytes.Replace(doc, []byte("/Type/Pages/Kids"), []byte("/Count 1   /Kids"), 1),
+	out := map[string][]byte{}
+	for kind, doc := range map[string][]byte{"": pdf(), ", rich": richPDF()} {
+		size := map[string]string{"": "/Size 14", ", rich": "/Size 32"}[kind]
+		out["size too small"+kind] = bytes.Replace(doc, []byte(size), []byte("/Size 1"), 1)
+		out["wrong length"+kind] = bytes.Replace(doc, []byte("/Length 50"), []byte("/Length 40"), 1)
+		out["bytes between objects"+kind] = bytes.Replace(doc, []byte("endobj\n2 0 obj"), []byte("endobj 2 0 obj"), 1)
+		out["lines of 19 bytes"+kind] = bytes.ReplaceAll(doc, []byte(" n \n"), []byte(" n\n"))
+		out["a key twice"+kind] = bytes.Replace(doc, []byte("/Type/Pages/Kids"), []byte("/Count "+map[string]string{"": "1", ", rich": "2"}[kind]+"   /Kids"), 1)
+	}
+	return out
+}
+
+// corpus tries the updates that were found before, of every kind.
+func (f *updateFuzzer) corpus() {
+	for _, c := range []struct {
+		name, base string
+		do         func(e *editor)
+	}{
+		{"a page with kids that are null", "sloppy, a key twice", func(e *editor) { e.put(3, "Kids", "null") }},
+		{"a page with kids that are nowhere", "simple, P=0", func(e *editor) { e.put(3, "Kids", "99 0 R") }},
+		{"a box that is null where one is inherited", "rich, P=3", func(e *editor) { e.put(3, "MediaBox", "null") }},
+		{"a type that is null where one is inherited", "packed, rich, P=0", func(e *editor) { e.put(24, "FT", "null") }},
+		{"a tree with resources that are null", "rich, P=0", func(e *editor) { e.put(2, "CropBox", "null") }},
+		{"a state that is a stream", "simple, P=2", func(e *editor) {
+			e.put(9, "V", "/Yes")
+			e.put(9, "AS", "10 0 R")
+		}},
+	} {
+		i := slices.IndexFunc(f.bases, func(b fuzzBase) bool { return b.name == c.base })
+		if i < 0 {
+			f.t.Fatalf("no document %q", c.base)
+		}
+		f.judge(c.name, &f.bases[i], change(f.t, f.bases[i].data, c.do))
 	}
 }
 
@@ -172,16 +256,20 @@ func (f *updateFuzzer) try(seed uint64) {
 			return
 		}
 	}
+	f.judge(fmt.Sprintf("ROGITO_FUZZ_SEED=%d", seed), base, data)
+}
+
+// judge wants what is valid to look as it was signed, but for what is named.
+func (f *updateFuzzer) judge(name string, base *fuzzBase, data []byte) {
 	doc, err := pades.Read(context.Background(), bytes.NewReader(data), ades.ReadOptions{})
 	if err != nil || !acceptable(doc) {
 		return
 	}
 	f.valid++
 	looks, text := f.look(data)
-	masks, all := f.allowed(doc, base)
-	if all {
+	masks := f.allowed(doc, base, data)
+	if len(masks) > 0 {
 		f.named++
-		return
 	}
 	same := len(looks) == len(base.looks)
 	for i := 0; same && i < len(looks); i++ {
@@ -191,7 +279,12 @@ func (f *updateFuzzer) try(seed uint64) {
 		return
 	}
 	if folder := os.Getenv("ROGITO_KEEP"); folder != "" {
-		_ = os.WriteFile(filepath.Join(folder, fmt.Sprintf("update-%d.pdf", seed)), data, 0o600)
+		_ = os.WriteFile(filepath.Join(folder, strings.Map(func(r rune) rune {
+			if r == '=' || r == ' ' {
+				return '-'
+			}
+			return r
+		}, name)+".pdf"), data, 0o600)
 	}
 	var changes []string
 	for _, s := range doc.Signatures {
@@ -199,7 +292,7 @@ func (f *updateFuzzer) try(seed uint64) {
 			changes = append(changes, c.Description)
 		}
 	}
-	f.t.Errorf("ROGITO_FUZZ_SEED=%d (%s): valid, but it looks otherwise; changes %q", seed, base.name, changes)
+	f.t.Errorf("%s (%s): valid, but it looks otherwise; changes %q", name, base.name, changes)
 }
 
 // acceptable reports whether nothing speaks against the signatures.
@@ -217,30 +310,46 @@ func acceptable(doc *ades.Document) bool {
 	return !slices.ContainsFunc(problems, func(p ades.Problem) bool { return p.Fatal })
 }
 
-// allowed lists the rectangles in which the report names a visible change; all
-// means that it names one that may be anywhere.
-func (f *updateFuzzer) allowed(doc *ades.Document, base *fuzzBase) (masks []raw.Rect, all bool) {
-	d, err := raw.Open(bytes.NewReader(base.data), raw.Options{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+// allowed lists the rectangles in which the report names a visible change. An
+// icon or a border may stand out of the rectangle of a comment.
+func (f *updateFuzzer) allowed(doc *ades.Document, base *fuzzBase, data []byte) (masks []raw.Rect) {
+	named := map[string]bool{}
+	fields := map[string]bool{}
 	for _, s := range doc.Signatures {
 		for _, c := range s.PDF.Changes {
-			switch c.What {
-			case "annotation-added", "annotation-changed", "annotation-removed", "signature-visible":
-				return nil, true
-			case "form-fill", "form-fill-anew":
-				for _, num := range base.objects {
-					if w, err := d.Dict(raw.Ref{Num: num}); err == nil && w.Has("Rect") && w.Has("FT") || w.Has("Parent") && w.Has("Rect") {
-						if rect, ok := d.Rect(w.Get("Rect")); ok && (strings.HasSuffix("."+c.Field, "."+d.Text(w.Get("T"))) || !w.Has("T")) {
-							masks = append(masks, rect)
-						}
-					}
-				}
+			named[c.What] = true
+			fields[c.Field] = true
+		}
+	}
+	comments := named["annotation-added"] || named["annotation-changed"] || named["annotation-removed"]
+	filled := named["form-fill"] || named["form-fill-anew"] || named["signature-visible"] || named["signature-filled"]
+	if !comments && !filled {
+		return nil
+	}
+	for _, b := range [][]byte{base.data, data} {
+		d, err := raw.Open(bytes.NewReader(b), raw.Options{Repair: true})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		size, _ := d.Int(d.Trailer().Get("Size"))
+		for num := range int(max(size, 200)) {
+			w, err := d.Dict(raw.Ref{Num: num})
+			rect, ok := d.Rect(w.Get("Rect"))
+			if err != nil || !ok {
+				continue
+			}
+			widget := d.Name(w.Get("Subtype")) == "Widget"
+			name := "." + d.Text(w.Get("T"))
+			ours := func(field string) bool { return strings.HasSuffix("."+field, name) }
+			switch {
+			case !widget && comments:
+				masks = append(masks, raw.Rect{LLX: rect.LLX - 30, LLY: rect.LLY - 30, URX: rect.URX + 30, URY: rect.URY + 30})
+			case widget && filled && (name == "." || slices.ContainsFunc(slices.Collect(maps.Keys(fields)), ours)):
+				masks = append(masks, rect)
 			}
 		}
 	}
-	return masks, false
+	return masks
 }
 
 const fuzzDPI = 36
@@ -356,7 +465,25 @@ func (m *mutator) copied(num int) raw.Object {
 func (m *mutator) step() {
 	num := m.number()
 	ref := raw.Ref{Num: num}
-	switch m.r.IntN(17) {
+	switch m.r.IntN(23) {
+	case 17, 18: // a comment with a picture
+		m.comment()
+	case 19: // a button in another state
+		m.press()
+	case 20: // a field filled in with a picture or a ground
+		m.fillOver()
+	case 21: // what changes nothing, beside what else is done
+		m.harmless()
+	case 22: // an entry that is null
+		o := m.copied(num)
+		if d := dictOf(o); d != nil {
+			key := pick(m.r, fuzzKeys)
+			if len(d.Entries) > 0 && m.r.IntN(3) == 0 {
+				key = pick(m.r, d.Entries).Key
+			}
+			d.Set(key, raw.Raw(pick(m.r, []string{"null", "199 0 R"})))
+			m.u.Set(ref, o)
+		}
 	case 0: // nothing
 		m.u.Set(ref, nil)
 	case 1: // written again
@@ -586,11 +713,91 @@ func (m *mutator) widget() string {
 		pick(m.r, []int{0, 2, 4, 132}), pick(m.r, []string{"Sig", "Sig", "Tx", "Btn"}), pick(m.r, []string{"x", "amount", "Signature1"}), m.number())
 }
 
-// fill fills the text field in, in a way that is right or wrong.
-func (m *mutator) fill() {
-	o := m.copied(7)
-	d := dictOf(o)
+// comment adds an annotation as products write them, with a picture.
+func (m *mutator) comment() {
+	code := pick(m.r, []string{"1 g 0 0 100 20 re f 0 g ", "", "q 100 0 0 20 0 0 cm /Im Do Q "}) + "BT /Helv 12 Tf 2 5 Td (EUR 900) Tj ET"
+	s := m.u.New(raw.Raw(fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[%s]/Matrix[%s]/Resources<</Font<</Helv 5 0 R>>/XObject<</Im 8 0 R>>>>/Length %d>>\nstream\n%s\nendstream",
+		pick(m.r, []string{"0 0 100 20", "0 0 100 20", "0 0 1 1", "0 0 0 0", "-100 -100 400 400"}), pick(m.r, []string{"1 0 0 1 0 0", "1 0 0 1 0 0", "5 0 0 5 0 0", "0 1 -1 0 0 0"}), len(code), code)))
+	m.insertAt(3, "Annots", m.u.New(raw.Raw(fmt.Sprintf("<</Type/Annot/Subtype/%s/Rect[%d %d %d %d]/F %d/P 3 0 R/Contents(note)/AP<</N %v>>%s>>",
+		pick(m.r, []string{"Stamp", "FreeText", "Square", "Highlight", "Ink", "Text", "Popup", "Watermark"}), m.r.IntN(100), m.r.IntN(100), 100+m.r.IntN(200), 100+m.r.IntN(100),
+		pick(m.r, []int{0, 2, 4, 28, 132}), s, pick(m.r, []string{"", "/C[1 0 0]", "/BM/Multiply", "/OC 20 0 R", "/Border[0 0 200]", "/DA(/Helv 12 Tf 0 g)"})))))
+}
+
+func (m *mutator) insertAt(num int, key raw.Name, n raw.Ref) {
+	o := m.copied(num)
+	if d := dictOf(o); d != nil {
+		a, _ := m.doc.Array(d.Get(key))
+		d.Set(key, append(slices.Clone(a), n))
+		m.u.Set(raw.Ref{Num: num}, o)
+	}
+}
+
+// press gives a button another state, drawn as it was or anew.
+func (m *mutator) press() {
+	num := pick(m.r, []int{9, 24, 25})
+	d := dictOf(m.copied(num))
 	if d == nil {
+		return
+	}
+	state := raw.Name(pick(m.r, []string{"Yes", "Off", "A", "B"}))
+	d.Set("AS", state)
+	if d.Has("V") || m.r.IntN(4) == 0 {
+		d.Set("V", state)
+	} else if up := dictOf(m.copied(23)); up != nil {
+		up.Set("V", state)
+		m.u.Set(raw.Ref{Num: 23}, up)
+	}
+	if m.r.IntN(2) == 0 {
+		code := pick(m.r, []string{"0 0 20 20 re S 3 3 m 17 17 l S", "0 0 20 20 re f", "0 0 20 20 re S 1 g 2 2 m 18 18 l S", "1 g 0 0 20 20 re f 0 g 5 5 10 10 re f", "4 4 m 16 4 l 16 16 l 4 16 l h 8 8 m 8 2 l S"})
+		on := m.u.New(raw.Raw(fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[0 0 20 20]/Length %d>>\nstream\n%s\nendstream", len(code), code)))
+		d.Set("AP", raw.NewDict(raw.Name("N"), raw.NewDict(state, on, raw.Name("Off"), raw.Ref{Num: 11})))
+	}
+	m.u.Set(raw.Ref{Num: num}, d)
+}
+
+// fillOver fills a field in with more than text.
+func (m *mutator) fillOver() {
+	num := pick(m.r, []int{7, 15, 27})
+	d := dictOf(m.copied(num))
+	if d == nil || d.Get("Rect") == nil {
+		return
+	}
+	value := pick(m.r, []string{"100", "900", "mi"})
+	code := pick(m.r, []string{"1 g 0 0 100 20 re f", ".9 g -50 -50 400 400 re f", "0 0 100 20 re S", "1 w 0 5 m 100 5 l S", "q 100 0 0 20 0 0 cm /Im Do Q", "q 0 0 100 20 re W n", "1 0 0 1 0 30 cm", ".5 0 0 .5 0 0 cm", "/Tx BMC"}) +
+		" 0 g BT /Helv 12 Tf " + pick(m.r, []string{"2 5 Td", "2 5 Td", "2 5 Td 2 Ts", "200 Tz 2 5 Td", "1 0 0 1 50 5 Tm", "-1 0 0 1 50 5 Tm"}) + " (" + pick(m.r, []string{value, value, "Milano", "900"}) + ") Tj ET"
+	box := pick(m.r, []string{"0 0 100 20", "0 0 100 20", "0 0 100 20", "0 0 50 10", "-200 -200 400 400"})
+	s := m.u.New(raw.Raw(fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[%s]/Resources<</Font<</Helv 5 0 R>>/XObject<</Im 19 0 R>>>>/Length %d>>\nstream\n%s\nendstream", box, len(code), code)))
+	d.Set("V", raw.Text(value))
+	d.Set("AP", raw.NewDict(raw.Name("N"), s))
+	if m.r.IntN(4) == 0 {
+		d.Set("MK", raw.Raw("<</BG[1 1 1]>>"))
+	}
+	m.u.Set(raw.Ref{Num: num}, d)
+}
+
+// harmless does what is always permitted.
+func (m *mutator) harmless() {
+	root := dictOf(m.copied(1))
+	switch m.r.IntN(4) {
+	case 0:
+		m.u.Set(raw.Ref{Num: 13}, raw.Raw("<</Title(Contract)/ModDate(D:20260101)>>"))
+	case 1:
+		root.Set("DSS", m.u.New(raw.Raw("<</Certs[]>>")))
+		m.u.Set(raw.Ref{Num: 1}, root)
+	case 2:
+		root.Set("Metadata", m.u.New(raw.Raw("<</Type/Metadata/Subtype/XML/Length 4>>\nstream\n<x/>\nendstream")))
+		m.u.Set(raw.Ref{Num: 1}, root)
+	case 3:
+		m.u.New(raw.Raw("(nobody asks for it)"))
+	}
+}
+
+// fill fills a text field in, in a way that is right or wrong.
+func (m *mutator) fill() {
+	num := pick(m.r, []int{7, 15})
+	o := m.copied(num)
+	d := dictOf(o)
+	if d == nil || d.Get("Rect") == nil {
 		return
 	}
 	value, shown := pick(m.r, []string{"100", "900"}), pick(m.r, []string{"100", "900"})
@@ -599,7 +806,7 @@ func (m *mutator) fill() {
 	s := m.u.New(raw.Raw(fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", fieldDict, len(code), code)))
 	d.Set("V", raw.Text(value))
 	d.Set("AP", raw.NewDict(raw.Name("N"), s))
-	m.u.Set(raw.Ref{Num: 7}, o)
+	m.u.Set(raw.Ref{Num: num}, o)
 }
 
 // richPDF has what the simple document lacks: two pages, nested forms, a
