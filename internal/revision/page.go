@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/internal/pdf"
-	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // pageKeys says what a difference under a key of a page is called (ISO
@@ -201,14 +200,14 @@ func (c *comparison) content(a, b pdf.Object) bool {
 var lineBreak = []byte("\n")
 
 // whole reports whether content means the same whatever its parts are joined
-// by: each ends with white space, in no comment, and within no content.Instruction.
+// by: each ends with white space, in no comment, and within no operator.
 func whole(parts [][]byte) bool {
 	for i, p := range parts[:max(0, len(parts)-1)] {
 		if len(p) == 0 {
 			continue
 		}
 		line := p[bytes.LastIndexAny(p, "\r\n")+1:]
-		if _, ok := content.Tokens(p); !ok || bytes.IndexByte(line, '%') >= 0 {
+		if !pdf.Operators(p, func(string, []pdf.Object) bool { return true }) || bytes.IndexByte(line, '%') >= 0 {
 			return false
 		}
 		if next := parts[i+1]; !isBlank(p[len(p)-1]) && (len(next) == 0 || !isBlank(next[0])) {

@@ -12,8 +12,7 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// A map whose codes stand for more than it may is none, and a dictionary that is
-// longer than any in a content stream is not read.
+// A map whose codes stand for more than it may is none.
 func TestContentBounds(t *testing.T) {
 	for text, want := range map[string]int{
 		"<0000> <00FF> <0041> endbfrange":                                          256,
@@ -26,15 +25,6 @@ func TestContentBounds(t *testing.T) {
 	} {
 		if got := len(ToUnicode([]byte(text))); got != want {
 			t.Errorf("%.40s…: %d codes, want %d", text, got, want)
-		}
-	}
-	for n, want := range map[int]bool{mostEntries - 1: true, mostEntries + 1: false} {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, "/A%d 1 ", i)
-		}
-		if _, ok := Tokens([]byte("/P << " + b.String() + ">> BDC")); ok != want {
-			t.Errorf("a dictionary of %d entries: %v", n, ok)
 		}
 	}
 }
@@ -52,11 +42,10 @@ func TestLetters(t *testing.T) {
 	}
 }
 
-func FuzzTokens(f *testing.F) {
+func FuzzToUnicode(f *testing.F) {
 	f.Add([]byte("/Tx BMC q BT /F 10 Tf 0 g 2 4 Td [(1)-20<30>] TJ ET Q EMC << /A [1 2] >> BDC"))
 	f.Add([]byte("1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0000> <0005> <0041> endbfrange"))
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		Tokens(b)
 		ToUnicode(b)
 	})
 }

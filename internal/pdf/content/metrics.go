@@ -54,7 +54,6 @@ func ToUnicode(b []byte) map[uint16]string {
 		out[uint16(code)] = text
 		return left >= 0
 	}
-	code, _ := Tokens(b)
 	text := func(o pdf.Object) string {
 		s, _ := o.(pdf.String)
 		if len(s.Bytes) > mostTarget {
@@ -74,35 +73,36 @@ func ToUnicode(b []byte) map[uint16]string {
 		}
 		return int(s.Bytes[0])<<8 | int(s.Bytes[1]), true
 	}
-	for _, in := range code {
-		switch in.Op {
+	pdf.Operators(b, func(op string, args []pdf.Object) bool {
+		switch op {
 		case "endbfchar":
-			for i := 0; i+1 < len(in.Args); i += 2 {
-				if n, ok := number(in.Args[i]); ok {
-					put(n, text(in.Args[i+1]))
+			for i := 0; i+1 < len(args); i += 2 {
+				if n, ok := number(args[i]); ok {
+					put(n, text(args[i+1]))
 				}
 			}
 		case "endbfrange":
-			for i := 0; i+2 < len(in.Args); i += 3 {
-				from, ok1 := number(in.Args[i])
-				to, ok2 := number(in.Args[i+1])
+			for i := 0; i+2 < len(args); i += 3 {
+				from, ok1 := number(args[i])
+				to, ok2 := number(args[i+1])
 				if !ok1 || !ok2 || to < from {
 					continue
 				}
-				if list, ok := in.Args[i+2].(pdf.Array); ok {
+				if list, ok := args[i+2].(pdf.Array); ok {
 					for k := 0; k < len(list) && from+k <= to; k++ {
 						put(from+k, text(list[k]))
 					}
 					continue
 				}
-				start := []rune(text(in.Args[i+2]))
+				start := []rune(text(args[i+2]))
 				for k := 0; len(start) > 0 && from+k <= to && put(from+k, string(start[:len(start)-1])+string(start[len(start)-1]+rune(k))); k++ {
 				}
 			}
 		}
-		if left < 0 {
-			return nil
-		}
+		return left >= 0
+	})
+	if left < 0 {
+		return nil
 	}
 	return out
 }

@@ -278,9 +278,9 @@ func (w *Walker) follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect, 
 		return names{w.dict(res.Get(key)), map[pdf.Name]pdf.Object{}}
 	}
 	f.fonts, f.objects = named("Font"), named("XObject")
-	whole := Each(data, func(in Instruction) bool {
-		f.do(in.Op, in.Args)
-		return w.pay(1 + len(in.Args))
+	whole := pdf.Operators(data, func(op string, args []pdf.Object) bool {
+		f.do(op, args)
+		return w.pay(1 + len(args))
 	})
 	w.Odd = w.Odd || !whole
 }
