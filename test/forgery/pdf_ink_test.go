@@ -691,6 +691,32 @@ func makeSpelled(t *testing.T, m *materials) []specimen {
 	by("Count of the tree", 2, "Count", "1")
 	by("Type of the catalog", 1, "Type", "/Catalog")
 
+	// An entry that leads to nothing, where there was none.
+	for num, keys := range map[int][]string{
+		1: {"OpenAction", "OCProperties", "Names", "Perms"}, 2: {"MediaBox", "CropBox", "Resources", "Parent"},
+		3: {"Kids", "CropBox", "Rotate", "Group", "UserUnit"}, 5: {"FontDescriptor", "Widths", "ToUnicode", "DescendantFonts"},
+		6: {"XFA", "NeedAppearances"}, 7: {"Kids", "Parent", "MK", "AS", "OC"}, 8: {"Matrix", "Group", "OC"}, 9: {"Kids", "Parent"}, 12: {"AP", "Kids", "OC", "Parent"},
+	} {
+		for _, key := range keys {
+			for _, nothing := range []string{"null", "199 0 R"} {
+				list = append(list, prepared{fmt.Sprintf("%s of object %d is %s", key, num, nothing), 0, "", func(*editor) {}, func(e *editor) {
+					if num != 8 {
+						e.put(num, key, nothing)
+						return
+					}
+					e.putStream(num, fieldDict+"/"+key+" "+nothing)
+				}})
+			}
+		}
+	}
+	list = append(list, prepared{"a null that is left out", 0, genuine, func(e *editor) {
+		e.put(3, "Tabs", "null")
+		e.put(7, "MK", "null")
+	}, func(e *editor) {
+		e.put(3, "Tabs", "")
+		e.put(7, "MK", "")
+	}})
+
 	// Controls: dictionaries and arrays stand where they like.
 	to := func(name string, num int, key, value string) {
 		list = append(list, prepared{"by reference, " + name, 0, genuine, func(*editor) {}, func(e *editor) { e.put(num, key, e.add(value).String()) }})

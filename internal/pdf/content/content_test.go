@@ -109,6 +109,45 @@ func TestInk(t *testing.T) {
 	}
 }
 
+// What may be seen otherwise, or not at all, is told.
+func TestIntricate(t *testing.T) {
+	for code, want := range map[string][2]bool{ // intricate, lost
+		"q 0 0 9 9 re W n 1 0 0 RG 0 0 5 5 re s Q /A BMC EMC": {},
+		"BT /F 10 Tf 20 20 Td (a) Tj ET":                      {},
+		"BT /F 10 Tf 20 20 Td (a) Tj 3 Tr (b) Tj ET":          {true, false},
+		"BT /F 10 Tf 20 900 Td (a) Tj ET":                     {false, true},
+		"BT /F 10 Tf 20 900 Td ( ) Tj ET":                     {},
+		"0 0 m 9 0 l 9 9 l W n":                               {true, false},
+		"0 0 9 9 re 5 5 9 9 re W* n":                          {true, false},
+		"0 0 9 9 re W f":                                      {true, false},
+		"Q":                                                   {true, false},
+		"/P cs":                                               {true, false},
+		"2 g":                                                 {true, false},
+		"/G gs":                                               {true, false},
+		"/OC /L BDC EMC":                                      {true, false},
+		"/X Do":                                               {true, false},
+		"/S sh":                                               {true, false},
+		"100 M":                                               {true, false},
+		"9 9 l S":                                             {true, false},
+		"unknown":                                             {true, false},
+	} {
+		d, err := pdf.Open(bytes.NewReader(onePage(code, "/F 5 0 R")), pdf.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.Page(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &Walker{Source: d, Pay: func(int) bool { return true }, See: func(Piece) bool { return true }}
+		res, _ := d.Dict(p.Dict.Get("Resources"))
+		w.Follow(w.Contents(p.Dict), res, Identity, pdf.Rect{URX: 300, URY: 200})
+		if got := [2]bool{w.Intricate, w.Lost}; got != want || w.Odd {
+			t.Errorf("%s: %v, odd %v, want %v", code, got, w.Odd, want)
+		}
+	}
+}
+
 // The box of a glyph is that of its outline, whatever the font says of itself.
 func TestOutlines(t *testing.T) {
 	font := func(kind, file string) []string {
