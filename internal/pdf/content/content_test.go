@@ -177,6 +177,55 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
+// What is kept of fonts is the same for whoever draws with them.
+func TestFontsKept(t *testing.T) {
+	proc := func(code string) string { return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(code), code) }
+	d, err := pdf.Open(bytes.NewReader(onePage("", "/T 7 0 R/G 9 0 R",
+		"<</Type/Font/Subtype/Type3/FontBBox[0 0 1 1]/FontMatrix[1 0 0 1 0 0]/CharProcs<</a 8 0 R>>/Encoding<</Differences[97/a]>>/FirstChar 97/LastChar 97/Widths[1]>>",
+		proc("1 0 d0 /X Do"),
+		"<</Type/Font/Subtype/TrueType/BaseFont/G/Encoding/WinAnsiEncoding/FontDescriptor 10 0 R>>",
+		"<</Type/FontDescriptor/FontName/G/Flags 4/FontFile2 11 0 R>>",
+		proc(string(goregular.TTF)))), pdf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fonts := map[any]*Font{}
+	draw := func(code, objects string, budget int) (n int, odd bool) {
+		o, err := d.Dict(pdf.Ref{Num: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := d.Dict(o.Get("Resources"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := page.Clone()
+		if objects == "" {
+			res.Delete("XObject")
+		}
+		w := &Walker{Source: d, Fonts: fonts, Pay: func(k int) bool { budget -= k; return budget > 0 }, See: func(Piece) bool { n++; return true }}
+		w.Follow([]byte(code), res, Identity, pdf.Rect{URX: 300, URY: 200})
+		return n, w.Odd
+	}
+	const big = 10_000_000
+	if n, odd := draw("BT /T 1 Tf (a) Tj ET", "", big); n != 0 || odd {
+		t.Errorf("a glyph that finds nothing draws %d, odd %v", n, odd)
+	}
+	if n, odd := draw("BT /T 1 Tf (a) Tj ET", "X", big); n != 1 || odd {
+		t.Errorf("a glyph that finds a form draws %d, odd %v", n, odd)
+	}
+	for budget := 1; ; budget *= 2 {
+		_, odd := draw("BT /G 10 Tf (a) Tj ET", "", budget)
+		if n, lost := draw("BT /G 10 Tf (a) Tj ET", "", big); n != 1 && !lost {
+			t.Fatalf("after a walk of %d steps a letter draws nothing", budget)
+		}
+		if !odd || budget > big {
+			break
+		}
+		clear(fonts)
+	}
+}
+
 func near(a, b pdf.Rect) bool {
 	return slices.Max([]float64{a.LLX - b.LLX, b.LLX - a.LLX, a.LLY - b.LLY, b.LLY - a.LLY, a.URX - b.URX, b.URX - a.URX, a.URY - b.URY, b.URY - a.URY}) < 0.01
 }

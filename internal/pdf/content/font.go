@@ -29,7 +29,14 @@ type Font struct {
 	type3     map[int]pdf.Object // procedures
 	matrix    Matrix             // of a Type 3 font
 	resources *pdf.Dict          // of its procedures
-	boxes     map[int]pdf.Rect   // outlines that were asked for
+	boxes     map[glyph]pdf.Rect // outlines that were asked for
+}
+
+// glyph is a glyph by its code and, where its font has none, by the resources of
+// what it is drawn by.
+type glyph struct {
+	code int
+	res  *pdf.Dict
 }
 
 // Unknown stands for a character that cannot be told.
@@ -122,7 +129,7 @@ func (w *Walker) Font(o pdf.Object) *Font {
 	f := &Font{
 		Object: o, Kind: w.Source.Name(d.Get("Subtype")),
 		Family: strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(string(w.Source.Name(d.Get("BaseFont"))))),
-		widths: map[int]float64{}, boxes: map[int]pdf.Rect{},
+		widths: map[int]float64{}, boxes: map[glyph]pdf.Rect{},
 	}
 	f.simple, _ = Encoding("WinAnsiEncoding")
 	if d.Get("ToUnicode") != nil {
@@ -140,6 +147,9 @@ func (w *Walker) Font(o pdf.Object) *Font {
 		w.embed(f, d)
 		w.encode(f, d)
 		w.simpleWidths(f, d)
+	}
+	if w.ended {
+		return f // not all of it was read
 	}
 	if w.Fonts == nil {
 		w.Fonts = map[any]*Font{}

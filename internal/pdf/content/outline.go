@@ -23,6 +23,7 @@ type program struct {
 const (
 	mostGlyphs = 8192
 	glyphWork  = 64
+	anywhere   = 1e6
 )
 
 // newProgram reads TrueType, OpenType and CFF; nil for what cannot be read.
@@ -245,22 +246,20 @@ func (p *program) outline(f *Font, code int, pay func(int) bool) (pdf.Rect, bool
 		}
 	}
 	if p.all == nil {
-		p.all = &pdf.Rect{}
-		*p.all = nothing
+		all := nothing
 		n := p.font.NumGlyphs()
-		if n > mostGlyphs || !pay(n*glyphWork) {
-			return nothing, false
+		known := n <= mostGlyphs && pay(n*glyphWork)
+		for gid := 0; known && gid < n; gid++ {
+			var b pdf.Rect
+			b, known = p.box(sfnt.GlyphIndex(gid))
+			all = Union(all, b)
 		}
-		for gid := range n {
-			b, ok := p.box(sfnt.GlyphIndex(gid))
-			if !ok {
-				p.all.URX = 1e6 // anywhere
-				return nothing, false
-			}
-			*p.all = Union(*p.all, b)
+		if !known {
+			all.URX = anywhere
 		}
+		p.all = &all
 	}
-	if p.all.URX >= 1e6 {
+	if p.all.URX >= anywhere {
 		return nothing, false
 	}
 	if f.named && f.simple[code] != 0 && letterSized(*p.all) {

@@ -161,7 +161,7 @@ func (f *follower) paint(op string) {
 		}
 	}
 	if strings.ContainsAny(op, "SsBb") {
-		f.strokes(path, slices.Contains([]string{"s", "b", "b*"}, op))
+		f.strokes(path)
 	}
 	if clipping {
 		// The box of the path is more than what is left to see.
@@ -171,7 +171,7 @@ func (f *follower) paint(op string) {
 }
 
 // strokes tells of the lines of a path, each by itself.
-func (f *follower) strokes(path []*Part, closed bool) {
+func (f *follower) strokes(path []*Part) {
 	scale := max(math.Hypot(f.ctm[0], f.ctm[1]), math.Hypot(f.ctm[2], f.ctm[3]))
 	wide := max(f.width*scale, 0.1)
 	line := func(p *Part, b pdf.Rect, by float64, whole bool) {
@@ -186,7 +186,7 @@ func (f *follower) strokes(path []*Part, closed bool) {
 				line(p, b, wide*1.5, false) // corners stand out
 			}
 		}
-		if closed && !p.rect && len(p.boxes) > 1 { // the line that closes it
+		if p.Closed && !p.rect && len(p.boxes) > 1 { // the line that closes it
 			line(p, p.Bounds(), wide*1.5, false)
 		}
 	}

@@ -150,7 +150,11 @@ func (f *follower) string(b []byte) {
 // glyph is a box around the outline of a glyph, in units of the size; it is
 // false where nobody knows. What a font says its codes mean does not count.
 func (f *follower) glyph(font *Font, code int, advance float64) (pdf.Rect, bool) {
-	if g, ok := font.boxes[code]; ok {
+	at := glyph{code: code}
+	if font.type3 != nil && font.resources == nil {
+		at.res = f.res
+	}
+	if g, ok := font.boxes[at]; ok {
 		return g, true
 	}
 	g, known := pdf.Rect{LLX: -0.1, LLY: -0.3, URX: max(advance, 1) + 0.1, URY: 1}, true
@@ -167,7 +171,7 @@ func (f *follower) glyph(font *Font, code int, advance float64) (pdf.Rect, bool)
 		g.URX = max(advance, Usual(font.Family, font.simple[code])/1000) + 0.1
 	}
 	if known {
-		font.boxes[code] = g
+		font.boxes[at] = g
 	}
 	return g, known
 }
