@@ -31,10 +31,7 @@ func (o settings) signable(ctx context.Context, src ades.Source) (ades.Source, [
 	case len(found.Twofold) == 0:
 		return &examined{src, found}, nil, nil
 	case found.Signed:
-		if found.Prefix > 0 {
-			return nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", found.Prefix)
-		}
-		return src, nil, nil
+		return found.asItIs(src)
 	default:
 		why = found.Twofold
 	}
@@ -45,7 +42,10 @@ func (o settings) signable(ctx context.Context, src ades.Source) (ades.Source, [
 	if o.Spool != nil {
 		room = o.Spool()
 	}
-	if err := Anew(ctx, room, src, o.Password); err != nil {
+	switch err := Anew(ctx, room, src, o.Password); {
+	case errors.Is(err, ErrForbidden) && found != nil && found.rights:
+		return found.asItIs(src)
+	case err != nil:
 		return nil, nil, err
 	}
 	copied := room.Source()
@@ -53,6 +53,15 @@ func (o settings) signable(ctx context.Context, src ades.Source) (ades.Source, [
 		return nil, nil, fmt.Errorf("written anew: %w", err)
 	}
 	return &examined{copied, found}, why, nil
+}
+
+// asItIs is a document that is signed whatever is wrong with it; what was signed is
+// verified before it is handed out.
+func (e *Examination) asItIs(src ades.Source) (ades.Source, []string, error) {
+	if e.Prefix > 0 {
+		return nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", e.Prefix)
+	}
+	return src, nil, nil
 }
 
 // memory is a Spool that keeps a copy in memory.

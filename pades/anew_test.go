@@ -107,3 +107,30 @@ func TestAnewRefusesSignatures(t *testing.T) {
 		}
 	}
 }
+
+// A document with usage rights is signed as it is, also where another one would be
+// written anew: they would not survive that.
+func TestUsageRights(t *testing.T) {
+	t.Parallel()
+	pki := adestest.Must(t, nil)
+	signer := pki.Actor(t, "good")
+	b := newBuilder()
+	b.object(1, "<</Type/Catalog/Pages 2 0 R/Perms<</UR3 5 0 R>>>>")
+	b.object(2, "<</Type/Pages/Kids[3 0 R]/Count 1>>")
+	b.object(3, "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R>>")
+	b.stream(4, "", "0 0 9 9 re f")
+	b.object(5, "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/adbe.pkcs7.detached/ByteRange[0 1 2 3]/Contents<3000>>>")
+	whole := b.table("/Root 1 0 R/ID[<01><02>]")
+	data := bytes.Replace(whole, []byte("/Size 6"), []byte("/Size 1"), 1)
+	var out bytes.Buffer
+	if err := sign(t.Context(), bytes.NewReader(data), &out, signer.Key, signer.Signing(pki.Now()), Options{}, ades.AugmentOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(out.Bytes(), data) {
+		t.Error("written anew")
+	}
+	doc, err := Read(t.Context(), bytes.NewReader(out.Bytes()), ades.ReadOptions{})
+	if err != nil || len(doc.Signatures) != 1 || doc.Signatures[0].Intact() != ades.Yes || ades.Fatal(doc.Signatures[0].Problems) {
+		t.Errorf("%v, %+v", err, doc)
+	}
+}

@@ -22,6 +22,7 @@ type Examination struct {
 
 	audited   *pdf.Audited
 	storeless bool // it has one revision, and no Document Security Store
+	rights    bool // it has usage rights, which writing it anew would break
 }
 
 // Examine looks whether a document can be signed. The error is that of Read.
@@ -46,6 +47,9 @@ func Examine(ctx context.Context, src ades.Source, password string) (*Examinatio
 	out := &Examination{Encrypted: d.Encrypted(), Prefix: d.Prefix(), audited: d.Audited()}
 	for i := range all {
 		out.Signed = out.Signed || all[i].kind == "Sig" && !all[i].empty(d)
+	}
+	if perms, err := d.Dict(cat.Get("Perms")); err == nil {
+		out.rights = perms.Has("UR3") || perms.Has("UR")
 	}
 	out.storeless = d.Repaired() == nil && len(d.Revisions()) == 1 && cat.Get("DSS") == nil
 	for _, a := range list {

@@ -57,6 +57,7 @@ type Document struct {
 	work    *work
 	audited *Audited // of this one, or of one that it begins with
 	way     Reading  // how it is read otherwise; 0: as this package does
+	mending mending
 }
 
 // errMalformed builds the error for bad input.

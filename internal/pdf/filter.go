@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"errors"
 	"fmt"
@@ -43,6 +44,10 @@ func (d *Document) filter(name Name, parms *Dict, data []byte) (out []byte, odd 
 
 var errUnsupported = errors.New("filter not supported")
 
+// errDamaged is that of data which no filter of their kind wrote. What they decode
+// to before the damage comes with it.
+var errDamaged = errors.New("damaged data")
+
 // ended is what is odd about bytes behind the end of the data. A line end
 // belongs to what holds the data.
 func ended(rest []byte) string {
@@ -76,7 +81,7 @@ func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, er
 	src := bytes.NewReader(data)
 	r, err := inflater(src)
 	if err != nil {
-		return nil, "", err
+		return nil, "", fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	defer inflaters.Put(r)
 	most := int64(len(data))*limits.PDFRatio + 1024
@@ -131,9 +136,9 @@ func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, er
 		case errors.Is(err, zlib.ErrChecksum):
 			return out, oddChecksum, nil
 		case total > 0:
-			return out, "damaged data", nil
+			return out, oddDamaged, nil
 		}
-		return nil, "", err
+		return nil, "", fmt.Errorf("%w: %w", errDamaged, err)
 	}
 }
 
@@ -163,22 +168,22 @@ func (d *Document) predictor(parms *Dict) (p predictor, err error) {
 
 func (d *Document) predicted(parms *Dict, data []byte, f func([]byte) ([]byte, string, error)) ([]byte, string, error) {
 	out, odd, err := f(data)
-	if err != nil {
+	if err != nil && !errors.Is(err, errDamaged) {
 		return nil, odd, err
 	}
-	p, err := d.predictor(parms)
-	if err != nil || p.kind == 0 {
-		return out, odd, err
+	p, bad := d.predictor(parms)
+	if bad != nil || p.kind == 0 {
+		return out, odd, cmp.Or(bad, err)
 	}
 	if len(out)%(p.row+p.tag) != 0 {
 		odd = odder(odd, oddRow)
 	}
 	if p.kind == 2 {
-		out, err = tiffPredictor(out, p.row, p.pixel, p.bits)
+		out, bad = tiffPredictor(out, p.row, p.pixel, p.bits)
 	} else {
-		out, err = pngPredictor(out, p.row, p.pixel)
+		out, bad = pngPredictor(out, p.row, p.pixel)
 	}
-	return out, odd, err
+	return out, odd, cmp.Or(bad, err)
 }
 
 // judgeFlate is what filter says of a deflated stream, without what it decodes
@@ -219,7 +224,7 @@ func (d *Document) judgeFlate(parms *Dict, data []byte) (odd string, err error) 
 	return odd, err
 }
 
-func errPredictor(kind byte) error { return fmt.Errorf("PNG predictor %d", kind) }
+func errPredictor(kind byte) error { return fmt.Errorf("%w: PNG predictor %d", errDamaged, kind) }
 
 func errTIFF(bits int) error { return fmt.Errorf("TIFF predictor with %d bits", bits) }
 
@@ -254,8 +259,8 @@ func pngPredictor(data []byte, row, pixel int) ([]byte, error) {
 		n := copy(line, data[1:])
 		data = data[1+n:]
 		clear(line[n:])
-		if err := unfilter(kind, line, prior, pixel); err != nil {
-			return nil, err
+		if err := unpredict(kind, line, prior, pixel); err != nil {
+			return out, err
 		}
 		out = append(out, line[:n]...)
 		line, prior = prior, line
@@ -263,7 +268,7 @@ func pngPredictor(data []byte, row, pixel int) ([]byte, error) {
 	return out, nil
 }
 
-func unfilter(kind byte, line, prior []byte, pixel int) error {
+func unpredict(kind byte, line, prior []byte, pixel int) error {
 	switch kind {
 	case 0:
 	case 1:
@@ -331,7 +336,7 @@ func asciiHex(data []byte) (out []byte, odd string, err error) {
 			if class[c] == classSpace {
 				continue
 			}
-			return nil, "", fmt.Errorf("%q in hexadecimal data", c)
+			return out, "", fmt.Errorf("%w: %q in hexadecimal data", errDamaged, c)
 		}
 		if half {
 			out = append(out, high<<4|byte(v))
@@ -368,7 +373,7 @@ func ascii85(data []byte) (out []byte, odd string, err error) {
 			out = append(out, 0, 0, 0, 0)
 			continue
 		case c < '!' || c > 'u':
-			return nil, "", fmt.Errorf("%q in ASCII85 data", c)
+			return out, "", fmt.Errorf("%w: %q in ASCII85 data", errDamaged, c)
 		}
 		group = group*85 + uint64(c-'!')
 		if n++; n == 5 {

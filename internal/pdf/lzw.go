@@ -62,7 +62,7 @@ func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) 
 			odd = odder(odd, "a full table without a clear code")
 		}
 		if err := d.emit(code); err != nil {
-			return nil, "", err
+			return d.out, "", err
 		}
 		if len(d.out) > d.room {
 			return nil, "", w.tooLarge(int64(d.room))
@@ -82,7 +82,7 @@ func (d *lzwDecoder) reset() { d.next, d.width, d.prev = lzwEnd+1, 9, lzwCode{} 
 // emit appends the string of a code and learns the next one.
 func (d *lzwDecoder) emit(code int) error {
 	if code > d.next || code > lzwEnd && d.prev.length == 0 || code == d.next && d.next >= lzwCodes {
-		return fmt.Errorf("code %d out of table", code)
+		return fmt.Errorf("%w: code %d out of table", errDamaged, code)
 	}
 	if d.prev.length > 0 && d.next < lzwCodes {
 		d.table[d.next] = lzwCode{d.prev.start, d.prev.length + 1}

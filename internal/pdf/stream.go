@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"rogito.dev/rogito/internal/limits"
@@ -138,34 +139,47 @@ func (d *Document) encoded(s *Stream, c *crypt) ([]byte, error) {
 // decode applies decryption, when c is there, and all filters. odd is that of
 // the first filter whose data other readers may decode to something else.
 func (d *Document) decode(s *Stream, c *crypt) (data []byte, odd string, err error) {
+	data, _, odd, err = d.unfilter(s, c)
+	if err != nil {
+		return nil, odd, err
+	}
+	return data, odd, nil
+}
+
+// unfilter is decode; where a filter fails it also has what the filters before it
+// made, and how many they are.
+func (d *Document) unfilter(s *Stream, c *crypt) (data []byte, done int, odd string, err error) {
 	data, err = d.encoded(s, c)
 	if err != nil {
-		return nil, "", err
+		return nil, 0, "", err
 	}
 	filters, parms, err := d.filters(s.Dict)
 	if err != nil {
-		return nil, "", err
+		return nil, 0, "", err
 	}
 	odd = d.oddFilters(s.Dict)
 	for i, f := range filters {
 		held := int64(len(data)) // while the next filter works
 		if err := d.work.budget.Spend(held); err != nil {
-			return nil, "", err
+			return nil, i, "", err
 		}
-		var flaw string
-		data, flaw, err = d.filter(f, parms[i], data)
+		out, flaw, err := d.filter(f, parms[i], data)
 		d.work.budget.Return(held)
-		if err != nil {
-			return nil, odd, fmt.Errorf("%s: %w", f, err)
+		if d.work.lenient && errors.Is(err, errDamaged) {
+			flaw, err = oddDamaged, nil
 		}
+		if err != nil {
+			return data, i, odd, fmt.Errorf("%s: %w", f, err)
+		}
+		data = out
 		if odd = odder(odd, flaw); f != "Crypt" {
 			odd = odder(odd, d.oddParameters(parms[i]))
 		}
 		if err := d.work.decode(int64(len(data))); err != nil {
-			return nil, "", err
+			return nil, i, "", err
 		}
 	}
-	return data, odd, nil
+	return data, len(filters), odd, nil
 }
 
 // filters lists the filter chain with the parameters of each.

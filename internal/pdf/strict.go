@@ -23,6 +23,8 @@ const (
 	oddClear    = "data that do not begin with a clear code"
 	oddCrypt    = "a crypt filter of its own"
 	oddFilter   = "the short name of a filter"
+	oddDamaged  = "damaged data"
+	oddPicture  = "a filter of pictures"
 )
 
 // grave ranks what is odd: 0 is the same to readers, 1 the same in a picture but
@@ -230,8 +232,7 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	if *left <= 0 || n > limits.PDFStream/4 {
 		return nil
 	}
-	d, w := a.doc, a.doc.work
-	parsed, decoded := w.parsed, w.decoded
+	d := a.doc
 	o, err := d.indirect(p.offset, Ref{int(p.num), int(p.gen)})
 	s, ok := o.(*Stream)
 	if err != nil || !ok {
@@ -247,32 +248,45 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	} else if n = s.span.End - s.span.Start; n > limits.PDFStream/4 {
 		return nil
 	}
-	// A filter behind another needs what that one decodes to.
-	filter := first(s.Dict, "Filter", "F")
-	chain, _ := filter.(Array)
-	w.most, w.judged = *left, len(chain) < 2 && !holdsReference(filter)
-	_, odd, err := d.decode(s, d.crypt)
-	w.most, w.judged = 0, false
-	*left -= max(w.decoded-decoded, n)
-	w.parsed, w.decoded = parsed, decoded // the audit has bounds of its own
-	if odd == "" && err == nil {
-		return nil
-	}
+	odd, cost, err := d.judge(s, bulk, *left)
+	*left -= max(cost, n)
 	if interrupted(err) {
 		return err
 	}
-	switch {
-	case errors.Is(err, errTooLarge) || errors.Is(err, limits.ErrBudget):
+	if errors.Is(err, errTooLarge) || errors.Is(err, limits.ErrBudget) {
 		*left = 0
-	case errors.Is(err, errUnsupported):
-		if !bulk && !s.Dict.Has("Width") { // a thumbnail says no more of itself
-			odd = odder(odd, "a filter of pictures")
-		}
-	case err != nil && !bulk && n > 0:
-		odd = odder(odd, "damaged data")
 	}
-	if rank := grave(odd); (rank == 2 || rank == 1 && !bulk) && a.reachable(int(p.num), int(p.rev)) {
+	if odd != "" && a.reachable(int(p.num), int(p.rev)) {
 		a.noteOf(int(p.num), int(p.rev), a.until-1, placeName(p), slipCoding, odd)
 	}
 	return nil
+}
+
+// judge tells what readers decode differently in a stream, "" where they show the
+// same, and how many bytes that took. No more than most are decoded. What the
+// document may cost is not touched: whoever judges has bounds of his own.
+func (d *Document) judge(s *Stream, bulk bool, most int64) (odd string, cost int64, err error) {
+	// A filter behind another needs what that one decodes to.
+	filter := first(s.Dict, "Filter", "F")
+	chain, _ := filter.(Array)
+	w := d.work
+	parsed, decoded := w.parsed, w.decoded
+	w.most, w.judged = most, len(chain) < 2 && !holdsReference(filter)
+	_, odd, err = d.decode(s, d.crypt)
+	w.most, w.judged = 0, false
+	cost = w.decoded - decoded
+	w.parsed, w.decoded = parsed, decoded
+	switch {
+	case interrupted(err), errors.Is(err, errTooLarge), errors.Is(err, limits.ErrBudget):
+	case errors.Is(err, errUnsupported):
+		if !bulk && !s.Dict.Has("Width") { // a thumbnail says no more of itself
+			odd = odder(odd, oddPicture)
+		}
+	case err != nil && !bulk && s.span.End > s.span.Start:
+		odd = odder(odd, oddDamaged)
+	}
+	if rank := grave(odd); rank == 0 || rank == 1 && bulk {
+		odd = ""
+	}
+	return odd, cost, err
 }

@@ -28,6 +28,8 @@ type Copier struct {
 	Refs map[pdf.Ref]pdf.Ref
 	// Edits are made to the copies of dictionaries.
 	Edits map[pdf.Ref][]Edit
+	// Mend writes streams anew that readers decode in different ways.
+	Mend bool
 
 	queue []pdf.Ref // objects with a place that are not written yet
 }
@@ -106,6 +108,15 @@ func readable(o pdf.Object, err error) (pdf.Object, error) {
 
 // putStream copies the data as they are encoded, but for their encryption.
 func (c *Copier) putStream(place pdf.Ref, st *pdf.Stream) error {
+	if c.Mend {
+		mended, err := c.Doc.Mended(st)
+		if err != nil {
+			return err
+		}
+		if mended != nil {
+			return c.Out.Put(place, &pdf.Stream{Dict: c.Dict(mended.Dict), Data: mended.Data})
+		}
+	}
 	from := st.Dict
 	if c.Doc.Encrypted() && !c.Out.Encrypts(c.Doc) {
 		from = withoutCrypt(from)

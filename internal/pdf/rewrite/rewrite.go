@@ -1,7 +1,8 @@
 // Package rewrite writes a PDF anew (ISO 32000-2:2020): the same objects, as they
 // are read here, each defined once, with one table of cross-references and one
-// page tree that every reader walks in the same way. Nothing is drawn, decoded or
-// left out that the document refers to; streams are copied as they are encoded.
+// page tree that every reader walks in the same way. Nothing is drawn or left out
+// that the document refers to; streams are copied as they are encoded, but for
+// those that readers decode in different ways ([pdf.Document.Mended]).
 //
 // Signatures do not survive that, so callers look for them first.
 package rewrite
@@ -22,7 +23,9 @@ func Write(w io.Writer, d *pdf.Document) error {
 	if err := out.EncryptLike(d); err != nil {
 		return fmt.Errorf("write PDF: %w", err)
 	}
-	return write(out, NewCopier(d, out))
+	c := NewCopier(d, out)
+	c.Mend = true
+	return write(out, c)
 }
 
 // Encrypt writes a document anew that is not encrypted, with AES-256 under a

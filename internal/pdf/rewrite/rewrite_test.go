@@ -219,3 +219,53 @@ func FuzzWrite(f *testing.F) {
 		}
 	})
 }
+
+// Streams that readers decode in different ways are written with what most of them
+// show, and no other: a file that is damaged stays as it is.
+func TestWriteMends(t *testing.T) {
+	t.Parallel()
+	const said = "BT /F 12 Tf 20 100 Td (as it was) Tj ET"
+	size := string([]byte{byte(len(said)), 0, ^byte(len(said)), 0xff})
+	flate := "\x78\x01\x01" + size + said + "\xc5\x6e\x0c\x61"
+	more := "\x78\x01\x00" + size + said
+	for name, c := range map[string]struct{ dict, data, want string }{
+		"as the standard has it":    {"/Filter/FlateDecode", flate, ""},
+		"damaged behind the text":   {"/Filter/FlateDecode", more + "\xff\xff", said},
+		"no header":                 {"/Filter/FlateDecode", "\x00\x00" + flate[2:], "\x00"},
+		"no block":                  {"/Filter/FlateDecode", flate[:2] + "\xff\xff\xff" + flate[5:], "\x00"},
+		"hexadecimal":               {"/Filter/ASCIIHexDecode", fmt.Sprintf("%xzz20>", said), said},
+		"base 85":                   {"/Filter/ASCII85Decode", "6<#'\\7PQ#@1a#b0+>GQ(+?(u.+B2ko-qIocCi:FtDfTZ)F*,Om\xff\x7f~>", "BT /F"},
+		"a filter of pictures":      {"/Filter/JBIG2Decode", said, "\x00"},
+		"a filter of nobody":        {"/Filter/Foo", said, said},
+		"parameters beside no name": {"/DecodeParms<</Predictor 12>>", said, said},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := paper()
+			list[3] = fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", c.dict, len(c.data), c.data)
+			list[7] = strings.Replace(list[3], "<<", "<</Type/EmbeddedFile", 1)
+			file, _, _ := strings.Cut(list[7], "/Length")
+			_, copied, out := rewritten(t, pdf.Build(list, ""), "")
+			p, err := copied.Page(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := copied.Resolve(p.Dict.Get("Contents"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" {
+				if !bytes.Contains(out, []byte(list[3])) {
+					t.Error("not as it was")
+				}
+				return
+			}
+			got, err := copied.Strict(o.(*pdf.Stream))
+			if err != nil || !bytes.HasPrefix(append(got, 0), []byte(c.want)) {
+				t.Errorf("%q, %v", got, err)
+			}
+			if strings.HasSuffix(name, "pictures") && !bytes.Contains(out, []byte(file)) {
+				t.Error("the file is not as it was")
+			}
+		})
+	}
+}

@@ -12,9 +12,9 @@ import (
 
 // Same says whether a copy says what the document says, as both are read here: as
 // many pages, and everything that they, the catalog and the document information
-// refer to equal, object by object, streams byte for byte. What the page tree
-// itself says, beyond what its pages inherit, is not compared. The error names the
-// first difference.
+// refer to equal, object by object, streams byte for byte, or as they were mended.
+// What the page tree itself says, beyond what its pages inherit, is not compared.
+// The error names the first difference.
 func Same(doc, copied *pdf.Document) error {
 	s := &sameness{docs: [2]*pdf.Document{doc, copied}, to: map[pdf.Ref]pdf.Ref{}, from: map[pdf.Ref]pdf.Ref{}}
 	for i, d := range s.docs {
@@ -130,6 +130,13 @@ func (s *sameness) objects(a, b pdf.Object) error {
 		if !ok {
 			return ErrOther
 		}
+		mended, err := s.docs[0].Mended(x)
+		if err != nil {
+			return err
+		}
+		if mended != nil {
+			x = mended
+		}
 		if err := s.dicts(x.Dict, y.Dict, "Length"); err != nil {
 			return err
 		}
@@ -203,7 +210,7 @@ func (s *sameness) dicts(a, b *pdf.Dict, but ...pdf.Name) error {
 }
 
 func (s *sameness) data(a, b *pdf.Stream) error {
-	if s.docs[0].Encrypted() {
+	if s.docs[0].Encrypted() || a.Span().End == 0 {
 		x, err := s.docs[0].Encoded(a)
 		if err != nil {
 			return err
