@@ -27,6 +27,7 @@ const (
 // 7.6.4), revisions 2 to 6.
 type crypt struct {
 	key      []byte
+	other    []byte // to readers that take the password for the owner's first; nil: the same
 	ref      Ref // of the encryption dictionary, whose strings are in clear
 	str, stm method
 	eff      method
@@ -60,7 +61,7 @@ func (d *Document) unlock(password string) error {
 	if err := c.choose(d, dict, s); err != nil {
 		return err
 	}
-	if c.key = s.open(password); c.key == nil {
+	if c.key, c.other = s.open(password); c.key == nil {
 		return fmt.Errorf("encrypted document: %w", ades.ErrPassword)
 	}
 	d.crypt = c

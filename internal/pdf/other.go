@@ -32,6 +32,12 @@ func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, erro
 			seal.metadata = true
 			c.crypt = &seal
 		}
+	case Owned:
+		if c.crypt != nil && c.crypt.other != nil {
+			seal := *c.crypt
+			seal.key = seal.other
+			c.crypt = &seal
+		}
 	case FirstRow:
 		c.sections = slices.Clone(c.sections)
 		for i, s := range c.sections {
@@ -48,14 +54,21 @@ func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, erro
 	return &c, nil
 }
 
-// Unsealed are the ways in which readers decrypt a document that leaves its
-// metadata in clear: some know only the streams that the catalog and its pages
-// name so, some go by the Type.
-func (d *Document) Unsealed() Reading {
-	if d.crypt == nil || d.crypt.metadata {
+// Unsealed are the other ways in which readers decrypt a document. Of one that
+// leaves its metadata in clear some know only the streams that the catalog and its
+// pages name so, some go by the Type. A password that is the user's and the owner's
+// may wrap two keys.
+func (d *Document) Unsealed() (ways Reading) {
+	if d.crypt == nil {
 		return 0
 	}
-	return Sealed
+	if !d.crypt.metadata {
+		ways |= Sealed
+	}
+	if d.crypt.other != nil {
+		ways |= Owned
+	}
+	return ways
 }
 
 // keepOnly takes the other numbers out of all tables.

@@ -69,9 +69,10 @@ func (d *Document) bytes(o Object) []byte {
 }
 
 // open returns the file's key when the password is right for the user or the
-// owner. Passwords with characters outside ASCII are tried in each form that
-// producers use.
-func (s *security) open(password string) []byte {
+// owner. Where it is right for both and leads to two keys, other is the owner's.
+// Passwords with characters outside ASCII are tried in each form that producers
+// use.
+func (s *security) open(password string) (key, other []byte) {
 	var forms [][]byte
 	if s.revision >= 5 {
 		forms = append(forms, []byte(saslPrep(password)), []byte(password))
@@ -85,21 +86,21 @@ func (s *security) open(password string) []byte {
 		if i > 0 && bytes.Equal(pw, forms[0]) {
 			continue
 		}
-		if key := s.try(pw); key != nil {
-			return key
+		if key, other = s.try(pw); key != nil {
+			return key, other
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-func (s *security) try(pw []byte) []byte {
+func (s *security) try(pw []byte) (key, other []byte) {
 	if s.revision >= 5 {
 		return s.try256(pw[:min(len(pw), 127)])
 	}
-	if key := s.tryUser(pw); key != nil {
-		return key
+	if key := s.tryUser(pw); key != nil { // U tells one key from all others
+		return key, nil
 	}
-	return s.tryUser(s.userFromOwner(pw))
+	return s.tryUser(s.userFromOwner(pw)), nil
 }
 
 var passwordPad = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08" +
@@ -177,19 +178,26 @@ func (s *security) userFromOwner(pw []byte) []byte {
 	return user
 }
 
-// try256 is algorithms 2.A, 11 and 12.
-func (s *security) try256(pw []byte) []byte {
+// try256 is algorithms 2.A, 11 and 12. Each password wraps a key of its own, and
+// nothing says that it is the same one.
+func (s *security) try256(pw []byte) (key, other []byte) {
 	hash := hash6
 	if s.revision == 5 {
 		hash = hash5
 	}
 	if u := s.u; bytes.Equal(hash(pw, u[32:40], nil), u[:32]) {
-		return unwrapKey(hash(pw, u[40:48], nil), s.ue)
+		key = unwrapKey(hash(pw, u[40:48], nil), s.ue)
 	}
 	if o := s.o; bytes.Equal(hash(pw, o[32:40], s.u[:48]), o[:32]) {
-		return unwrapKey(hash(pw, o[40:48], s.u[:48]), s.oe)
+		other = unwrapKey(hash(pw, o[40:48], s.u[:48]), s.oe)
 	}
-	return nil
+	switch {
+	case key == nil:
+		return other, nil
+	case bytes.Equal(key, other):
+		return key, nil
+	}
+	return key, other
 }
 
 func unwrapKey(kek, wrapped []byte) []byte {

@@ -42,6 +42,7 @@ const (
 	Found                        // what no table names is found, where something refers to it
 	FirstRow                     // of a number that stands twice in a table the first counts
 	Sealed                       // whatever its Type, a stream is encrypted as the others are
+	Owned                        // it is decrypted with the key that the owner's password wraps
 	endOfWays
 )
 

@@ -116,6 +116,8 @@ func all() []slip {
 		return stream("/Type/ObjStm/N 1/First 4", "3 0 "+page)
 	}
 	two("an object stream with a copy", with(func(d *draft) { d.add(12, copied(d)) }), contract(), elsewhere)
+	two("encrypted, one key for both passwords", sealed("key", "key"), contract(), elsewhere)
+	two("encrypted, a key for each password", sealed("key", "another key"), contract(), elsewhere)
 	return append(out, trees()...)
 }
 

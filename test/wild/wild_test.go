@@ -162,14 +162,21 @@ func (c *tally) count(name string, ok bool, why string) bool {
 	return false
 }
 
-func (c *tally) tell() {
+// list says how many there are, and why not the others.
+func (c *tally) list() (share float64) {
 	c.t.Helper()
-	share := 100 * float64(c.yes) / float64(max(c.of, 1))
+	share = 100 * float64(c.yes) / float64(max(c.of, 1))
 	c.t.Logf("%s: %d of %d (%.2f %%)", c.what, c.yes, c.of, share)
 	for _, why := range slices.Sorted(maps.Keys(c.why)) {
 		c.t.Logf("    %d: %s %v", len(c.why[why]), why, c.why[why][:min(8, len(c.why[why]))])
 	}
-	if share < goal {
+	return share
+}
+
+// tell lists, and wants the goal to be reached.
+func (c *tally) tell() {
+	c.t.Helper()
+	if share := c.list(); share < goal {
 		c.t.Errorf("%s: %.2f %%, want %.1f", c.what, share, goal)
 	}
 }
@@ -238,7 +245,9 @@ func TestWildSigned(t *testing.T) {
 	signed, valid := &tally{t: t, what: "signed here"}, &tally{t: t, what: "valid here"}
 	pdfsig, hanko := &tally{t: t, what: "valid for pdfsig"}, &tally{t: t, what: "valid for pyHanko"}
 	same := &tally{t: t, what: "same text and pages in poppler"}
-	var lock sync.Mutex
+	shown := &tally{t: t, what: "written anew, and most readers show the same"}
+	eyes := newEyes(t)
+	var lock, looking sync.Mutex
 	anew := 0
 	var ours [][2]string
 	eachWild(t, func(i int, path string, data []byte, info popplerInfo) {
@@ -259,6 +268,12 @@ func TestWildSigned(t *testing.T) {
 		is := poppler(t, to)
 		equal := bytes.Equal(program(t, "pdftotext", "-q", path, "-"), program(t, "pdftotext", "-q", to, "-"))
 		same.count(name, equal && is.pages == info.pages, fmt.Sprintf("same text %v, pages %d and %d", equal, info.pages, is.pages))
+		if len(s.Anew) > 0 {
+			looking.Lock()
+			equal, of := eyes.compare(t, data, out)
+			looking.Unlock()
+			shown.count(name, 2*equal >= of, fmt.Sprintf("%d of %d", equal, of))
+		}
 		lock.Lock()
 		defer lock.Unlock()
 		ours = append(ours, [2]string{to, name})
@@ -270,6 +285,7 @@ func TestWildSigned(t *testing.T) {
 	for _, c := range []*tally{signed, valid, pdfsig, same} {
 		c.tell()
 	}
+	shown.list() // of what is damaged readers make different things
 	for name, why := range py.validate(t, b, ours) {
 		hanko.count(name, why == "", reason(why))
 	}
@@ -354,6 +370,5 @@ func run(t *testing.T, data []byte, name string, args ...string) []byte {
 			args[i] = path
 		}
 	}
-	out, _ := exec.CommandContext(t.Context(), name, args...).Output()
-	return out
+	return program(t, name, args...)
 }
