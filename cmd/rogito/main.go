@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -170,6 +171,17 @@ func parse(parser *kong.Kong, args []string) (c *kong.Context, err error) {
 	return parser.Parse(negative(args))
 }
 
+// asItIs takes an argument byte by byte: the parser would take it through JSON, and
+// the file with a name that is no UTF-8 would not be found.
+func asItIs(ctx *kong.DecodeContext, target reflect.Value) error {
+	t, err := ctx.Scan.PopValue("string")
+	if err != nil {
+		return err
+	}
+	target.SetString(t.String())
+	return nil
+}
+
 func newParser(s *session, quit func(int)) (*kong.Kong, error) {
 	opts := []kong.Option{
 		kong.Name("rogito"),
@@ -179,6 +191,7 @@ func newParser(s *session, quit func(int)) (*kong.Kong, error) {
 		kong.Help(printHelp),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 90}),
 		kong.Bind(s),
+		kong.KindMapper(reflect.String, kong.MapperFunc(asItIs)),
 	}
 	for _, c := range sorted(commands) {
 		opts = append(opts, kong.DynamicCommand(c.name, c.summary, c.group, c.build()))

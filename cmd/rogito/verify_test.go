@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
@@ -153,5 +155,49 @@ func TestVerifyDialsNoPrivateAddress(t *testing.T) {
 	res.Body.Close()
 	if res.StatusCode != http.StatusFound || asked.Load() != 0 {
 		t.Errorf("status %d, the private host was asked %d times", res.StatusCode, asked.Load())
+	}
+}
+
+// Names that are no UTF-8, in containers, in zips and of files, are decoded or
+// escaped.
+func TestVerifyNamesOfNoUnicode(t *testing.T) {
+	dir := verifyFolder(t)
+	signature, err := os.ReadFile(filepath.Join(dir, "detached.p7s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack := func(name string, files ...string) {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for i := 0; i < len(files); i += 2 {
+			w, err := z.CreateHeader(&zip.FileHeader{Name: files[i], Method: zip.Store, NonUTF8: true})
+			if err == nil {
+				_, err = w.Write([]byte(files[i+1]))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const name = "umowa_\xa5\x88\xff.txt"
+	pack("signed.asics", "mimetype", "application/vnd.etsi.asic-s+zip", name, "hello", "META-INF/signature.p7s", string(signature))
+	pack("plain.zip", name, "hello", name+".p7m", "no signature")
+	pack("odd\xa5.asics", "mimetype", "application/vnd.etsi.asic-s+zip", name, "hello", "META-INF/signature.p7s", string(signature))
+	for file, want := range map[string]int{"signed.asics": 0, "plain.zip": 1, "odd\xa5.asics": 0} {
+		for _, form := range []string{"--lang=en", "--json", "--summary", "--csv=-", "--etsi", "--html"} {
+			code, out := runVerify(dir, form, "--trust", "DIR/root.pem", "DIR/"+file)
+			if code != want || !utf8.ValidString(out) {
+				t.Errorf("%q %s: exit %d, %q", file, form, code, out)
+			}
+		}
+	}
+	if _, out := runVerify(dir, "--json", "--trust", "DIR/root.pem", "DIR/signed.asics"); !strings.Contains(out, `"signedFiles":["umowa_Ñê .txt"]`) {
+		t.Error(out)
 	}
 }

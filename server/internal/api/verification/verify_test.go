@@ -1,6 +1,7 @@
 package verification
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
@@ -370,3 +372,55 @@ func TestAnswersDoNotMix(t *testing.T) {
 
 // madeAt are the times that another answer to the same has.
 var madeAt = regexp.MustCompile(`"\d{4}-\d\d-\d\d [^"]*"`)
+
+// Names in a container that are no UTF-8 are decoded or escaped, in every form of
+// the answer.
+func TestVerifyNamesOfNoUnicode(t *testing.T) {
+	s := newVerifyServer(t)
+	for name, row := range map[string]struct {
+		bytes  string
+		marked bool
+		shown  string
+	}{
+		"code page 852":           {"umowa_\xa5\x88.txt", false, "umowa_Ñê.txt"}, // as the standard has it: 437
+		"code page 437":           {"M\x81ller.txt", false, "Müller.txt"},
+		"no characters":           {"\xff\xfe\x80.txt", false, "\u00a0■Ç.txt"},
+		"cut short":               {"a\xc4.txt", false, "a─.txt"},
+		"marked as UTF-8, not it": {"umowa_\xa5.txt", true, `umowa_\xa5.txt`},
+	} {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for _, f := range []struct{ name, data string }{
+			{"mimetype", "application/vnd.etsi.asic-s+zip"}, {row.bytes, "hello"}, {"META-INF/signature.p7s", string(s.sign(true))},
+		} {
+			h := &zip.FileHeader{Name: f.name, Method: zip.Store, NonUTF8: !row.marked}
+			if row.marked {
+				h.Flags = 0x800
+			}
+			w, err := z.CreateHeader(h)
+			if err == nil {
+				_, err = io.WriteString(w, f.data)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		code, a := s.json(map[string]any{"inputDocument": b64(b.Bytes())})
+		if code != 200 || !a.Data.OverallVerified || len(a.Data.SignedFiles) != 1 || a.Data.SignedFiles[0] != row.shown {
+			t.Errorf("%s: %d, %+v", name, code, a.Data)
+		}
+		for _, accept := range []string{"application/json", "application/xml", "text/html", "application/pdf"} {
+			body, err := json.Marshal(map[string]any{"inputDocument": b64(b.Bytes()), "recursive": true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, out := s.post("application/json", accept, bytes.NewReader(body))
+			if res.StatusCode != 200 || accept != "application/pdf" && !utf8.Valid(out) {
+				t.Errorf("%s, %s: %d", name, accept, res.StatusCode)
+			}
+		}
+	}
+}
