@@ -6,16 +6,61 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
+	"strings"
 
 	"rogito.dev/rogito/internal/finding"
 )
 
 // What was appended after a signature holds no other document: the file under
-// another name, opened by a program that looks for the end of an archive or for
-// markup wherever they stand, would show what nobody signed.
+// another name, opened by a program that looks for the end of an archive, for
+// markup or for a mark of its own wherever they stand, would show what nobody
+// signed.
 
-// marks begin another document, or are what its readers look for.
-var marks = regexp.MustCompile(`(?i)^(?:%PDF-\d|<(?:!doctype|html|head|body|script|style|i?frame|img|svg|div|object|embed|meta|link|base|form|table)[\s/>]|PK(?-i:\x03\x04|\x05\x06|\x01\x02)|(?-i:\{\\rtf1|Rar!\x1a\x07|\x7fELF))`)
+// mark is what another document begins with, or what its readers look for. Short
+// ones need what follows them to fit, since compressed data hold any four bytes.
+type mark struct {
+	what, begins string
+	fits         func(b []byte) bool // nil: the mark is enough
+}
+
+// Pictures are not among them: those of visible signatures begin so.
+var marks = []mark{
+	{"PDF", "%PDF-", func(b []byte) bool { return b[5] >= '0' && b[5] <= '9' }},
+	{"FDF", "%FDF-", func(b []byte) bool { return b[5] >= '0' && b[5] <= '9' }},
+	{"PostScript", "%!PS-Adobe-", nil},
+	{"ZIP", "PK\x05\x06\x00\x00\x00\x00", nil}, // the end of the directory: one disk only
+	{"ZIP", "PK\x03\x04", func(b []byte) bool { return zipped(b) }},
+	{"ZIP", "PK\x01\x02", func(b []byte) bool { return zipped(b[2:]) }},
+	{"RAR", "Rar!\x1a\x07", nil},
+	{"7z", "7z\xbc\xaf\x27\x1c", nil},
+	{"CAB", "MSCF\x00\x00\x00\x00", nil},
+	{"xz", "\xfd7zXZ\x00", nil},
+	{"bzip2", "BZh", func(b []byte) bool { return bytes.HasPrefix(b[4:], []byte("1AY&SY")) }},
+	{"gzip", "\x1f\x8b\x08", func(b []byte) bool { return b[3] < 0x20 && b[8] <= 4 && b[8]&1 == 0 && (b[9] < 14 || b[9] == 255) }},
+	{"tar", "ustar\x0000", nil},
+	{"tar", "ustar  \x00", nil},
+	{"ISO 9660", "\x01CD001\x01", nil},
+	{"RTF", `{\rtf1`, nil},
+	{"OLE", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", nil},
+	{"DjVu", "AT&TFORM", nil},
+	{"MIME", "MIME-Version:", nil},
+	{"ELF", "\x7fELF", func(b []byte) bool { return b[4]-1 < 2 && b[5]-1 < 2 && b[6] == 1 }},
+	{"Mach-O", "\xcf\xfa\xed\xfe", func(b []byte) bool { return b[5] == 0 && b[6] == 0 && b[7] == 1 }},
+	{"PE", "MZ", func(b []byte) bool { return executable(b) }},
+}
+
+// begin are the bytes that marks and tags begin with.
+var begin = func() (out [256]bool) {
+	for _, m := range marks {
+		out[m.begins[0]] = true
+	}
+	out['<'] = true
+	return out
+}()
+
+// sight is how many bytes behind it a mark is judged by.
+const sight = 1024
 
 // foreign notes another document behind the signed bytes.
 func (r *reader) foreign() error {
@@ -25,8 +70,8 @@ func (r *reader) foreign() error {
 			from = min(from, f.end)
 		}
 	}
-	const step, overlap = 256 << 10, 64
-	buf := make([]byte, min(step+overlap, r.src.Size()-from))
+	const step = 256 << 10
+	buf := make([]byte, min(step+sight, r.src.Size()-from), step+2*sight)
 	for at := from; at < r.src.Size(); at += step {
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -35,13 +80,15 @@ func (r *reader) foreign() error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		for i := 0; i+1 < n; i++ {
-			if !mayMark(buf[i], buf[i+1]) || !marks.Match(buf[i:min(n, i+16)]) {
+		window := buf[:n+sight] // what lies behind the end fits nothing
+		clear(window[n:])
+		for i := range min(n, step) {
+			if !begin[window[i]] {
 				continue
 			}
-			what, ok := markOf(buf[i:n])
+			what := markOf(window[i:])
 			for _, f := range r.found {
-				if off := at + int64(i); ok && f.end > 0 && off >= f.end && !f.broken() {
+				if off := at + int64(i); what != "" && f.end > 0 && off >= f.end && !f.broken() {
 					f.fatal(finding.PDFUpdateForeign, fmt.Sprintf("offset %d", off), what)
 				}
 			}
@@ -50,39 +97,57 @@ func (r *reader) foreign() error {
 	return nil
 }
 
-// mayMark looks at the first two bytes: the expression alone takes longer than all
-// other reading.
-func mayMark(a, b byte) bool {
-	switch a {
-	case '%':
-		return b == 'P' || b == 'p'
-	case '<':
-		return b == '!' || b|0x20 >= 'a' && b|0x20 <= 'z'
-	case 'P', 'p':
-		return b == 'K' || b == 'k'
-	case '{', 'R', 0x7f:
-		return b == '\\' || b == 'a' || b == 'E'
+// markOf names what begins with some bytes, of which there are enough; "" for
+// anything else.
+func markOf(b []byte) string {
+	if b[0] == '<' {
+		if markup(b) {
+			return "HTML"
+		}
+		return ""
 	}
-	return false
+	for _, m := range marks {
+		if m.begins[0] == b[0] && bytes.HasPrefix(b, []byte(m.begins)) && (m.fits == nil || m.fits(b)) {
+			return m.what
+		}
+	}
+	return ""
 }
 
-// markOf names what begins with some bytes. The marks of a zip are short, so
-// that what follows them must fit.
-func markOf(b []byte) (string, bool) {
-	switch {
-	case b[0] == '%':
-		return "PDF", true
-	case b[0] == '<':
-		return "HTML", true
-	case !bytes.HasPrefix(b, []byte("PK")):
-		return "RTF, RAR, ELF", true
-	case b[2] == 5: // the end of the directory: one disk only
-		return "ZIP", len(b) < 8 || binary.LittleEndian.Uint32(b[4:]) == 0
-	case len(b) < 12:
-		return "ZIP", true
-	case b[2] == 1:
-		b = b[2:]
+var tag = regexp.MustCompile(`^<(!doctype|[A-Za-z][A-Za-z0-9]{0,9})[\s/>]`)
+
+// loud are elements that no other text is taken for.
+var loud = strings.Fields("!doctype html head body script style iframe frame img svg div object embed meta link base form table")
+
+// quiet are elements whose names are so short, or so common, that data may hold
+// them: text has to follow.
+var quiet = strings.Fields("p i q s u h1 h2 h3 h4 h5 h6 hr br td tr th ul ol li dl dt em tt pre span font center big small sub sup strong" +
+	" title textarea input button select option label video audio source canvas math marquee blink section article main nav header footer" +
+	" details summary dialog template noscript plaintext xmp frameset map area picture ins del code kbd samp var cite abbr address blockquote")
+
+// markup reports whether a browser that takes a file for HTML begins an element
+// here. Names that are hexadecimal strings to a PDF are not looked for.
+func markup(b []byte) bool {
+	m := tag.FindSubmatch(b)
+	if m == nil {
+		return false
 	}
-	version, method := binary.LittleEndian.Uint16(b[4:]), binary.LittleEndian.Uint16(b[8:])
-	return "ZIP", version&0xff < 64 && method < 100
+	name := strings.ToLower(string(m[1]))
+	if slices.Contains(loud, name) {
+		return true
+	}
+	text := func(c byte) bool { return c >= ' ' && c < 0x7f || c == '\n' || c == '\r' || c == '\t' }
+	return slices.Contains(quiet, name) && !slices.ContainsFunc(b[:len(m[0])+12], func(c byte) bool { return !text(c) })
+}
+
+// zipped reports whether the version and the method of a zip's header are some.
+func zipped(b []byte) bool {
+	return binary.LittleEndian.Uint16(b[4:])&0xff < 64 && binary.LittleEndian.Uint16(b[8:]) < 100
+}
+
+// executable reports whether the header of a program for Windows is where its
+// first one says.
+func executable(b []byte) bool {
+	at := binary.LittleEndian.Uint32(b[60:])
+	return at >= 64 && at < sight-4 && bytes.HasPrefix(b[at:], []byte("PE\x00\x00"))
 }

@@ -1,6 +1,7 @@
 package pades
 
 import (
+	"crypto/rand"
 	"strings"
 	"testing"
 )
@@ -8,19 +9,36 @@ import (
 func TestMarks(t *testing.T) {
 	for text, want := range map[string]string{
 		"stream\nPK\x05\x06\x00\x00\x00\x00\x01": "ZIP", "PK\x03\x04\x14\x00\x00\x00\x08\x00abcdef": "ZIP", "x<HTML>": "HTML",
-		"\n<script src=x>": "HTML", "%PDF-1.4": "PDF", "{\\rtf1": "RTF",
-		"PK\x05\x06abcdef": "", "<rdf:RDF>": "", "PK and more": "", "<x:xmpmeta>": "", "%PDF is a format": "",
+		"\n<script src=x>": "HTML", "%PDF-1.4": "PDF", "{\\rtf1": "RTF", "<h1>Pay EUR 900 to Mallory": "HTML", "<P class=x>and more text": "HTML",
+		"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03": "gzip", "BZh91AY&SY": "bzip2", "ustar\x0000": "tar", "\x01CD001\x01": "ISO 9660",
+		"MZ" + strings.Repeat("\x00", 58) + "\x80\x00\x00\x00" + strings.Repeat("x", 64) + "PE\x00\x00": "PE",
+		"\x7fELF\x02\x01\x01": "ELF", "%!PS-Adobe-3.0": "PostScript", "7z\xbc\xaf\x27\x1c": "7z", "mime-version": "",
+		"PK\x05\x06abcdef": "", "<rdf:RDF>": "", "PK and more": "", "<x:xmpmeta>": "", "%PDF is a format": "", "%!PS-AdobeFont-1.0": "",
+		"<h1>\x80\x81": "", "<dd> is a string of a PDF": "", "<abc0>": "", "MZ is nothing": "", "\x1f\x8b\x08\xff": "", "BZh9": "", "\x7fELF!!!": "",
 	} {
-		got := ""
-		for i := range len(text) - 1 {
-			if mayMark(text[i], text[i+1]) && marks.MatchString(text[i:]) {
-				if what, ok := markOf([]byte(text[i:])); ok {
-					got = what
-				}
+		got, b := "", append([]byte(text), make([]byte, sight)...)
+		for i := range text {
+			if begin[b[i]] && got == "" {
+				got = markOf(b[i:])
 			}
 		}
-		if want == "" && got != "" || !strings.HasPrefix(got, want) {
+		if got != want {
 			t.Errorf("%q: %q", text, got)
 		}
+	}
+}
+
+// Data that are compressed or encrypted hold no document by chance.
+func TestMarksInNoise(t *testing.T) {
+	b := make([]byte, 16<<20)
+	_, _ = rand.Read(b) // never fails
+	found := 0
+	for i := range len(b) - sight {
+		if begin[b[i]] && markOf(b[i:]) != "" {
+			found++
+		}
+	}
+	if found > 1 {
+		t.Errorf("%d documents in noise", found)
 	}
 }

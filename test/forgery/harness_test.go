@@ -3,6 +3,7 @@ package forgery
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,8 +43,9 @@ type specimen struct {
 	// wants somebody to read.
 	shows string
 	// asks is the program that must print what shows says, in place of those;
-	// @ is the file.
+	// @ is the file, which has the name as.
 	asks []string
+	as   string
 	// means are documents that the specimen may be taken for. Readers that take it
 	// for different ones, or for something else, show different things.
 	means [][]byte
@@ -405,7 +407,7 @@ func shown(t *testing.T, sp specimen) {
 	if sp.shows == "" {
 		return
 	}
-	path := filepath.Join(t.TempDir(), "shown.pdf")
+	path := filepath.Join(t.TempDir(), cmp.Or(sp.as, "shown.pdf"))
 	if err := os.WriteFile(path, sp.data, 0o600); err != nil {
 		t.Fatal(err)
 	}
