@@ -81,6 +81,11 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !ades.Fatal(l.Document.Problems) {
 		if kind != KindPDF || !cutOff(f.Source) {
 			_ = kind == KindZIP && n.names(f, level)
+			for _, p := range l.Document.Problems {
+				if p.Code == finding.PDFSignatureGone.Code {
+					n.facts.Notes = append(n.facts.Notes, p)
+				}
+			}
 			return nil // readable and not signed
 		}
 		n.broken(l, f, kind, finding.CutOff.Malformed("PDF", ""))

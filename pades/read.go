@@ -147,7 +147,34 @@ func (r *reader) collect() error {
 		kept = append(kept, f)
 	}
 	r.found = kept
+	if len(kept) == 0 {
+		return r.takenOut()
+	}
 	sort.SliceStable(r.found, func(i, j int) bool { return r.found[i].end < r.found[j].end })
+	return nil
+}
+
+// takenOut looks for a signature in the revisions before, of a document that has
+// none any more: whoever takes it out must not make it a document that nobody ever
+// signed.
+func (r *reader) takenOut() error {
+	last := len(r.doc.Revisions())
+	for n := last - 1; n >= 1 && n > last-maxStores; n-- {
+		d, err := r.as(n)
+		if err != nil {
+			continue // what cannot be opened was no document
+		}
+		all, _, err := fields(d)
+		if err != nil && !damaged(err) {
+			return err
+		}
+		for i := range all {
+			if all[i].kind == "Sig" && !all[i].empty(d) {
+				r.out.Problems = append(r.out.Problems, finding.PDFSignatureGone.Problem(all[i].name, all[i].name, n, last))
+				return nil
+			}
+		}
+	}
 	return nil
 }
 

@@ -207,6 +207,9 @@ var (
 	PDFWrittenAnew = row("PDF_WRITTEN_ANEW", Warning,
 		"the document could be read in more than one way, and was written anew before it was signed",
 		"il documento si poteva leggere in più modi, ed è stato riscritto prima della firma")
+	PDFSignatureGone = row("PDF_SIGNATURE_TAKEN_OUT", Info,
+		"an earlier revision of the document is signed (field {}, revision {} of {}), and the signature was taken out later",
+		"una revisione precedente del documento è firmata (campo {}, revisione {} di {}), e la firma è stata tolta in seguito")
 	PDFUsageRightsVoid = row("PDF_USAGE_RIGHTS_VOID", Warning,
 		"void usage rights{detail}",
 		"diritti d'uso privi di effetto{detail}")

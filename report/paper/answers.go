@@ -2,9 +2,12 @@ package paper
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report"
 )
@@ -170,7 +173,8 @@ func (t *page) sandboxed() bool {
 // plainWhy is the reason without the word before it.
 func (t *page) plainWhy() string {
 	before, _, _ := strings.Cut(t.l.T("Why: %s"), "%s")
-	if len(t.r.Conclusions.Signatures) == 0 && len(t.r.Conclusions.Timestamps) == 0 && t.r.Conclusions.Indication != report.TotalFailed {
+	if len(t.r.Conclusions.Signatures) == 0 && len(t.r.Conclusions.Timestamps) == 0 && t.r.Conclusions.Indication != report.TotalFailed &&
+		!slices.ContainsFunc(t.r.Facts.Notes, func(p ades.Problem) bool { return p.Code == finding.PDFSignatureGone.Code }) {
 		return ""
 	}
 	why := strings.TrimPrefix(t.verdict().why, before)

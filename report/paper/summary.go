@@ -243,6 +243,11 @@ func (t *page) unsigned() words {
 			w.why = said
 		case finding.NotJudged.Code:
 			w.sentence, w.who = said, said
+		case finding.PDFSignatureGone.Code:
+			w.sentence = t.l.T("This document is not signed any more.")
+			w.headline = t.l.T("NOT SIGNED ANY MORE")
+			w.who = t.l.T("A signature was taken out of it.")
+			w.why = t.l.f("Why: %s", said)
 		}
 	}
 	return w

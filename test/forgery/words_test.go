@@ -140,3 +140,40 @@ func (m *materials) message(data []byte) string {
 	}
 	return envelope.Message
 }
+
+// A signature that an update takes out is told of: the document is not one that
+// nobody ever signed, and it is never valid.
+func TestTakenOut(t *testing.T) {
+	m := &materials{t: t, service: &shared}
+	base := m.signOne("contract.pdf", pdf(), nil)
+	for name, do := range map[string]func(e *editor){
+		"the form":             func(e *editor) { e.put(1, "AcroForm", "") },
+		"all fields":           func(e *editor) { e.put(6, "Fields", "[]") },
+		"the field":            func(e *editor) { e.put(6, "Fields", "[7 0 R 9 0 R]") },
+		"the value":            func(e *editor) { e.put(e.ref("AcroForm/Fields/2"), "V", "") },
+		"the type of a field":  func(e *editor) { e.put(e.ref("AcroForm/Fields/2"), "FT", "/Tx") },
+		"the field, two later": func(e *editor) { e.put(6, "Fields", "[7 0 R 9 0 R]") },
+	} {
+		data := change(t, base, do)
+		if strings.HasSuffix(name, "later") {
+			data = change(t, change(t, data, func(e *editor) { e.put(13, "Title", "(a)") }), func(e *editor) { e.put(13, "Title", "(b)") })
+		}
+		r := m.verify(data)
+		for lang, want := range map[paper.Lang][2]string{
+			paper.English: {"This document is not signed any more. A signature was taken out of it.", "earlier revision of the document is signed"},
+			paper.Italian: {"Questo documento non è più firmato. Ne è stata tolta una firma.", "revisione precedente del documento è firmata"},
+		} {
+			if got := paper.Verdict(r, lang); r.Valid() || !strings.Contains(got, want[0]) || !strings.Contains(got, want[1]) {
+				t.Errorf("%s: valid %v: %s", name, r.Valid(), got)
+			}
+			if a := paper.AnswersTo(r, lang); !strings.Contains(a.Why, want[1]) {
+				t.Errorf("%s: the page says %q", name, a.Why)
+			}
+		}
+	}
+	for name, data := range map[string][]byte{"never signed": pdf(), "never signed, updated": change(t, pdf(), func(e *editor) { e.put(13, "Title", "(a)") })} {
+		if got := paper.Verdict(m.verify(data), paper.English); !strings.Contains(got, "Nobody signed this document.") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
