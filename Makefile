@@ -48,7 +48,7 @@ run: build ## the server on 127.0.0.1:8080 with ./data
 	bin/rogito serve --listen 127.0.0.1:8080 --data ./data
 
 test: ## every test; PostgreSQL and the S3 server are found or started
-	.ci/need postgres
+	.ci/need postgres pgbouncer
 	go test -timeout 25m -parallel 4 $(TESTFLAGS) ./...
 
 token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo

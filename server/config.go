@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Listen     string `yaml:"listen" doc:"address and port to listen on"`
 	Data       string `yaml:"data" doc:"folder of the embedded database, the master key, spooled bodies and, unless set otherwise, the blobs"`
-	Database   string `yaml:"database" doc:"sqlite, or postgres://USER@HOST/DATABASE"`
+	Database   string `yaml:"database" doc:"sqlite, or postgres://USER@HOST/DATABASE, with several hosts postgres://USER@HOST1,HOST2/DATABASE: the one that takes writes is used; in this file also {url, connections}"`
 	Blobs      string `yaml:"blobs" doc:"folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; empty: the folder blobs in data"`
 	PublicURL  string `yaml:"public_url" doc:"where clients reach the server, for links in answers and certificates; empty: made from listen"`
 	StatusURL  string `yaml:"status_url" doc:"http address under which /pki is reached, for the lists and answers that new certificates name: many verifiers do not fetch them by https; empty: public_url"`
@@ -28,6 +28,7 @@ type Config struct {
 
 	Timezone string `yaml:"timezone" doc:"zone of the times in verification reports for people, e.g. Europe/Rome"`
 
+	DatabaseConnections  int    `yaml:"database.connections" doc:"connections to PostgreSQL that this server opens at most, or readers of SQLite; 0: pool_max_conns of the address, else 4 for each processor and at least 8"`
 	DatabasePasswordFile string `yaml:"database_password_file" doc:"file with the password of the PostgreSQL user, so that it need not stand in the URL"`
 	MasterKeyFile        string `yaml:"master_key_file" doc:"file of the master key; empty: master.key in data"`
 	MasterKey            string `yaml:"master_key" secret:"true" doc:"the master key itself, 64 hexadecimal digits; meant for the environment (ROGITO_MASTER_KEY)"`

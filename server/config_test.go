@@ -187,3 +187,33 @@ func TestSettingsDocument(t *testing.T) {
 		t.Errorf("docs/settings.md is not what the program has (%v): make docs", err)
 	}
 }
+
+// database is an address, or an address with the number of connections; both names are
+// those of the environment.
+func TestDatabaseConnections(t *testing.T) {
+	t.Parallel()
+	const address = "postgres://me@one:5432,two:5433/rogito"
+	for text, env := range map[string]string{
+		"database: " + address + "\ndatabase.connections: 7\n":                                    "",
+		"listen: file:1\ndatabase:\n  url: " + address + "\n  connections: 7\nproduction: true\n": "",
+		"database: {connections: 3}\n":                                                            "ROGITO_DATABASE=" + address + " ROGITO_DATABASE_CONNECTIONS=7",
+		"":                                                                                        "ROGITO_DATABASE_CONNECTIONS=7 ROGITO_DATABASE=" + address,
+	} {
+		cfg, unknown, err := Load(writeConfig(t, text), strings.Fields(env), nil)
+		if err != nil || len(unknown) != 0 {
+			t.Errorf("%q: %v %v", text, unknown, err)
+			continue
+		}
+		if db := cfg.database(nil); db.Database != address || db.MaxConns != 7 {
+			t.Errorf("%q: %+v", text, db)
+		}
+	}
+	for _, text := range []string{
+		"database: {url: sqlite, connection: 7}\n", "database: {url: sqlite, connections: many}\n", "database.connections: 1\n", "database.connections: -3\n",
+		"database: {connections: 7}\ndatabase.connections: 8\n", "database: {url: mysql://x}\n",
+	} {
+		if _, _, err := Load(writeConfig(t, text), nil, nil); err == nil || !strings.Contains(err.Error(), "database") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // Setting is one key set from outside: a flag, or a variable of the
@@ -49,12 +51,66 @@ func readFile(path string, cfg *Config) error {
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
+	if b, err = databaseKeys(b); err != nil {
+		return fmt.Errorf("read configuration %s: %w", path, err)
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	dec.KnownFields(true)
 	if err := dec.Decode(cfg); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read configuration %s: %w", path, err)
 	}
 	return nil
+}
+
+// databaseKeys turns {url, connections} under database into the keys that stand for them:
+// an address by itself is how most write it.
+func databaseKeys(text []byte) ([]byte, error) {
+	var file struct {
+		Database yaml.Node `yaml:"database"`
+	}
+	if yaml.Unmarshal(text, &file) != nil || file.Database.Kind != yaml.MappingNode {
+		return text, nil // what is wrong with it is said by who reads all of it
+	}
+	var keys struct {
+		URL         string `yaml:"url"`
+		Connections int    `yaml:"connections"`
+	}
+	one, err := yaml.Marshal(&file.Database)
+	if err != nil {
+		return nil, err
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(one))
+	dec.KnownFields(true)
+	if err := dec.Decode(&keys); err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	var all yaml.Node
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	members := &all.Content[0].Content
+	for i := 0; i < len(*members); i += 2 {
+		if (*members)[i].Value == "database" {
+			*members = slices.Delete(*members, i, i+2)
+			break
+		}
+	}
+	set := func(key string, value any) error {
+		var k, v yaml.Node
+		k.SetString(key)
+		*members = append(*members, &k, &v)
+		return v.Encode(value)
+	}
+	if keys.URL != "" {
+		err = set("database", keys.URL)
+	}
+	if err == nil && keys.Connections != 0 {
+		err = set("database.connections", keys.Connections)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(&all)
 }
 
 // ownVariables are names of ours that are no keys.
@@ -111,10 +167,13 @@ func walk(t reflect.Type, prefix string, visit func(key string, f reflect.Struct
 
 // set sets one key from text.
 func (c *Config) set(key, value string) error {
-	v := reflect.ValueOf(c).Elem()
-	for part := range strings.SplitSeq(key, ".") {
-		if v = member(v, part); !v.IsValid() {
-			return fmt.Errorf("unknown key %s", key)
+	v := member(reflect.ValueOf(c).Elem(), key) // database.connections is one name
+	if !v.IsValid() {
+		v = reflect.ValueOf(c).Elem()
+		for part := range strings.SplitSeq(key, ".") {
+			if v = member(v, part); !v.IsValid() {
+				return fmt.Errorf("unknown key %s", key)
+			}
 		}
 	}
 	if err := parse(v, value); err != nil {
@@ -206,6 +265,9 @@ func (c *Config) check() error {
 	}
 	if c.Database != "sqlite" && c.Database != "" && !strings.HasPrefix(c.Database, "postgres://") && !strings.HasPrefix(c.Database, "postgresql://") {
 		return errors.New("database is neither sqlite nor a postgres:// address")
+	}
+	if n := c.DatabaseConnections; n < 0 || n == 1 {
+		return fmt.Errorf("database.connections: %d is less than %d", n, store.LeastConnections)
 	}
 	if _, err := c.prices(); err != nil {
 		return err

@@ -154,7 +154,7 @@ func (s *Server) sweepSpool() {
 }
 
 func (c *Config) database(log *slog.Logger) store.Config {
-	return store.Config{Database: c.Database, Data: c.Data, Reserve: c.Limits.Reserve, Log: log}
+	return store.Config{Database: c.Database, Data: c.Data, Reserve: c.Limits.Reserve, MaxConns: c.DatabaseConnections, Log: log}
 }
 
 func (c *Config) masterKey() master.Config {

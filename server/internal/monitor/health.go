@@ -6,38 +6,31 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"rogito.dev/rogito/internal/redact"
 	"rogito.dev/rogito/server/internal/fault"
 )
 
-// check is one thing that must work before the server is ready.
-type check struct {
-	name string
-	run  func(context.Context) error
-}
-
 // Health answers /healthz and /readyz.
 type Health struct {
 	mu       sync.Mutex
-	checks   []check
+	checks   []*Check
 	Started  atomic.Bool
 	Draining atomic.Bool
 	Log      *slog.Logger // told why the server is not ready any more, with causes; nil: nobody is
 
-	facts  map[string]func() any // shown beside "ready", and no reason against it
-	last   map[string]string     // what was wrong when last looked
-	looked time.Time
+	facts map[string]func() any // shown beside "ready", and no reason against it
+	last  map[string]string     // what was wrong when last asked
 }
 
-// Add names one more thing to check.
-func (h *Health) Add(name string, run func(context.Context) error) {
+// Add has one more thing checked.
+func (h *Health) Add(c *Check) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.checks = append(h.checks, check{name, run})
+	h.checks = append(h.checks, c)
 }
 
 // Show puts something good to know into the answer of /readyz.
@@ -77,7 +70,7 @@ func (h *Health) Ready(w http.ResponseWriter, r *http.Request) {
 	writeHealth(w, http.StatusServiceUnavailable, map[string]any{"ready": false, "reasons": wrong})
 }
 
-// Wrong runs the checks, at most once a second however often it is asked.
+// Wrong asks the checks, all at once.
 func (h *Health) Wrong(ctx context.Context) map[string]string {
 	if h.Draining.Load() {
 		return map[string]string{"server": "shutting down"}
@@ -86,26 +79,37 @@ func (h *Health) Wrong(ctx context.Context) map[string]string {
 		return map[string]string{"server": "starting"}
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if time.Since(h.looked) < time.Second {
-		return h.last
+	checks := slices.Clone(h.checks)
+	h.mu.Unlock()
+	found := make([]error, len(checks))
+	var all sync.WaitGroup
+	for i, c := range checks {
+		all.Go(func() { found[i] = c.Ask(context.WithoutCancel(ctx)) })
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
+	all.Wait()
 	wrong := map[string]string{}
-	for _, c := range h.checks {
-		if err := c.run(ctx); err != nil {
-			wrong[c.name] = reason(err)
-			if h.Log != nil && h.last[c.name] == "" {
-				h.Log.WarnContext(ctx, "not ready", "part", c.name, "error", err)
-			}
+	for i, err := range found {
+		if err != nil {
+			wrong[checks[i].Name] = reason(err)
+		}
+	}
+	h.tell(ctx, checks, found, wrong)
+	return wrong
+}
+
+// tell has the log say what has become wrong, and when all is well again.
+func (h *Health) tell(ctx context.Context, checks []*Check, found []error, wrong map[string]string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, err := range found {
+		if h.Log != nil && err != nil && h.last[checks[i].Name] == "" {
+			h.Log.WarnContext(ctx, "not ready", "part", checks[i].Name, "error", err)
 		}
 	}
 	if h.Log != nil && len(wrong) == 0 && len(h.last) > 0 {
 		h.Log.InfoContext(ctx, "ready again")
 	}
-	h.last, h.looked = wrong, time.Now()
-	return wrong
+	h.last = wrong
 }
 
 // reason is what may be told of a check that failed: the path is public.

@@ -3,8 +3,14 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,12 +26,21 @@ type postgresEngine struct {
 	log  *slog.Logger
 }
 
+// LeastConnections to PostgreSQL are those of a migration: one holds the lock, the other works.
+const LeastConnections = 2
+
 func openPostgres(ctx context.Context, cfg Config) (engine, error) {
 	c, err := pgxpool.ParseConfig(cfg.Database)
 	if err != nil {
 		return nil, errors.New("malformed postgres:// URL") // the parser's text may quote the password
 	}
-	c.MaxConns = int32(cfg.maxConns())
+	if cfg.MaxConns > 0 || !setInURL(cfg.Database, "pool_max_conns") {
+		c.MaxConns = int32(min(cfg.maxConns(), math.MaxInt32))
+	}
+	if c.MaxConns < LeastConnections {
+		return nil, fmt.Errorf("database.connections, or pool_max_conns in the address, is less than %d", LeastConnections)
+	}
+	c.MinConns = min(c.MinConns, c.MaxConns)
 	c.MaxConnIdleTime = 5 * time.Minute
 	if c.ConnConfig.ConnectTimeout == 0 {
 		c.ConnConfig.ConnectTimeout = 5 * time.Second
@@ -37,11 +52,44 @@ func openPostgres(ctx context.Context, cfg Config) (engine, error) {
 	if params["synchronous_commit"] == "" {
 		params["synchronous_commit"] = "on" // whatever the server's default is, an answer follows the disk
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, c)
-	if err != nil {
+	if !setInURL(cfg.Database, "target_session_attrs") && os.Getenv("PGTARGETSESSIONATTRS") == "" {
+		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	e := &postgresEngine{log: cfg.Log}
+	c.ConnConfig.OnPgError = e.keep
+	if e.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return nil, err
 	}
-	return &postgresEngine{pool: pool, log: cfg.Log}, nil
+	if err := e.examine(ctx); err != nil {
+		e.pool.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// setInURL says whether the operator set a parameter in the address.
+func setInURL(address, name string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Query().Has(name)
+}
+
+// keep says whether a connection is good after an error. One to a server that turned
+// read-only, or whose session is not ours any more, would fail again and again; and
+// where one of them is with a server that was demoted, the others may be too.
+func (e *postgresEngine) keep(_ *pgconn.PgConn, err *pgconn.PgError) bool {
+	if slices.Contains(elsewhere, err.Code) {
+		go e.pool.Reset()
+		return false
+	}
+	return !strings.EqualFold(err.Severity, "FATAL")
+}
+
+// elsewhere are the errors of a connection that does not lead where it should: to a server
+// that takes no writes, or to a session without what was prepared.
+var elsewhere = []string{
+	"25006", // read_only_sql_transaction
+	"26000", // invalid_sql_statement_name
+	"42P05", // duplicate_prepared_statement
 }
 
 func (e *postgresEngine) reader() Querier { return pgxQuerier{e.pool} }
@@ -55,13 +103,17 @@ func (e *postgresEngine) view(ctx context.Context, fn func(Querier) error) error
 	return fn(pgxQuerier{tx})
 }
 
-func (e *postgresEngine) ping(ctx context.Context) error { return e.pool.Ping(ctx) }
+// pulse is one statement, so that nobody who is stopped in the middle holds the row.
+func (e *postgresEngine) pulse(ctx context.Context, now time.Time) error {
+	_, err := e.pool.Exec(ctx, pulse, now.UnixMilli())
+	return postgresError(err)
+}
 
 func (e *postgresEngine) close() { e.pool.Close() }
 
 // write runs fn, again where the database says that it lost a race with
-// another transaction (a deadlock, a serialization failure) and nothing of it
-// was kept.
+// another transaction (a deadlock, a serialization failure), or that it is not the one
+// to write to, and nothing of it was kept.
 func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 	const tries = 5
 	for try := 1; ; try++ {
@@ -69,7 +121,7 @@ func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 		if err == nil || try == tries {
 			return err
 		}
-		if !lostRace(err) {
+		if !again(err) {
 			return err
 		}
 		select {
@@ -104,13 +156,14 @@ func (e *postgresEngine) writeOnce(ctx context.Context, fn func(*Tx) error) erro
 	return nil
 }
 
-func lostRace(err error) bool {
+// again says that nothing of a transaction was kept, and that another try may go better.
+func again(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || slices.Contains(elsewhere, e.Code))
 }
 
-// postgresError tells a database that cannot be reached or is out of space
-// from a mistake of ours.
+// postgresError tells a database that cannot be reached, takes no writes, is out of space
+// or made somebody wait for too long from a mistake of ours.
 func postgresError(err error) error {
 	var refused *pgconn.PgError
 	var dial *pgconn.ConnectError
@@ -120,11 +173,7 @@ func postgresError(err error) error {
 	case errors.As(err, &dial): // for whatever reason
 		return fault.Storage(err)
 	case errors.As(err, &refused):
-		switch refused.Code[:2] {
-		case "08", "53", "57", "58": // connection, resources, operator, system
-			return fault.Storage(err)
-		}
-		if refused.Code == "42P01" { // a table that every release has is not there
+		if isAway(refused.Code) {
 			return fault.Storage(err)
 		}
 		return err
@@ -134,6 +183,29 @@ func postgresError(err error) error {
 		return fault.Storage(err)
 	}
 	return err
+}
+
+// isAway says that an error tells of the state of the database and not of the statement: by
+// its class, or by its code. The names are those of PostgreSQL's list of error codes.
+func isAway(code string) bool {
+	switch code[:2] {
+	case "08", // connection_exception
+		"40", // transaction_rollback: after all tries
+		"53", // insufficient_resources
+		"57", // operator_intervention
+		"58": // system_error
+		return true
+	}
+	switch code {
+	case "25P03", // idle_in_transaction_session_timeout
+		"25P04",          // transaction_timeout
+		"42501",          // insufficient_privilege
+		"42P01",          // undefined_table: one that every release has is not there
+		"55006", "55P03", // object_in_use, lock_not_available
+		"XX001", "XX002": // data_corrupted, index_corrupted
+		return true
+	}
+	return slices.Contains(elsewhere, code)
 }
 
 // pgxQuerier runs on the pool.

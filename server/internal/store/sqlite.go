@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -91,7 +92,12 @@ func (e *sqliteEngine) view(ctx context.Context, fn func(Querier) error) error {
 	return fn(sqlQuerier{tx})
 }
 
-func (e *sqliteEngine) ping(ctx context.Context) error { return e.reads.PingContext(ctx) }
+func (e *sqliteEngine) pulse(ctx context.Context, now time.Time) error {
+	return e.write(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(ctx, pulse, now.UnixMilli())
+		return err
+	})
+}
 
 func (e *sqliteEngine) close() {
 	e.mu.Lock()

@@ -42,7 +42,8 @@ type Config struct {
 	// taken in. Zero means 5 % of the disk, at most 1 GiB; negative means none.
 	Reserve int64
 	// MaxConns bounds the connections to PostgreSQL, or the readers of
-	// SQLite. Zero means 4 for each processor, at least 8.
+	// SQLite. Zero means what pool_max_conns says in the URL, or else 4 for each
+	// processor, at least 8.
 	MaxConns int
 	// Log takes what migrations and rescues have to say; nil is silent.
 	Log *slog.Logger
@@ -77,7 +78,7 @@ type engine interface {
 	view(ctx context.Context, fn func(Querier) error) error
 	write(ctx context.Context, fn func(*Tx) error) error
 	migrate(ctx context.Context) error
-	ping(ctx context.Context) error
+	pulse(ctx context.Context, now time.Time) error
 	close()
 }
 
@@ -174,12 +175,16 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 // question to the database.
 func (d *DB) Able(ctx context.Context) error { return d.disk.Check(ctx) }
 
-// Ready says what keeps the database from taking work in, or nil.
+// pulse writes the one row that says that the database takes writes.
+const pulse = `insert into pulse (id, at) values (1, $1) on conflict (id) do update set at = excluded.at`
+
+// Ready says what keeps the database from taking work in, or nil. It writes: a database
+// may answer every question, and take nothing.
 func (d *DB) Ready(ctx context.Context) error {
-	if err := d.engine.ping(ctx); err != nil {
-		return fault.Storage(err)
+	if err := d.disk.Check(ctx); err != nil {
+		return err
 	}
-	return d.disk.Check(ctx)
+	return fault.Storage(d.engine.pulse(ctx, time.Now()))
 }
 
 // Close waits for writes under way and closes the database.

@@ -2,7 +2,12 @@
 
 -- Numbers stand first in the tables of many rows: behind texts they would be padded.
 
--- The store itself: the data key, and the keys of idempotent calls.
+-- The store itself: whether it takes writes, the data key, and the keys of idempotent calls.
+create table pulse (
+	id bigint not null primary key,
+	at bigint not null
+);
+
 create table data_keys (
 	id         bigint not null primary key,
 	wrapped    bytea  not null,

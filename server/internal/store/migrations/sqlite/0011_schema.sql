@@ -1,6 +1,11 @@
 -- +goose Up
 
--- The store itself: the data key, and the keys of idempotent calls.
+-- The store itself: whether it takes writes, the data key, and the keys of idempotent calls.
+create table pulse (
+	id integer not null primary key,
+	at integer not null
+);
+
 create table data_keys (
 	id         integer not null primary key,
 	wrapped    blob    not null,

@@ -1,0 +1,81 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// How often and for how long a check looks. Who asks is answered within patience, from
+// memory where the look takes longer: a dependency that is slow and works is no reason to
+// send nobody here.
+const (
+	lookEvery  = time.Second
+	patience   = 500 * time.Millisecond
+	longestRun = 10 * time.Second
+)
+
+var (
+	errUnknown  = errors.New("not known yet")
+	errNoAnswer = errors.New("does not answer")
+)
+
+// Check is one thing that must work, looked at no more than once a second however many ask.
+type Check struct {
+	Name string
+	run  func(context.Context) error
+
+	mu      sync.Mutex
+	looked  time.Time     // when the last look ended; zero: none has
+	err     error         // what it found
+	since   time.Time     // when the look under way began
+	running chan struct{} // closed at its end; nil: none is
+}
+
+// NewCheck is a check that nobody has asked for.
+func NewCheck(name string, run func(context.Context) error) *Check {
+	return &Check{Name: name, run: run}
+}
+
+// Ask says what is wrong, or nil.
+func (c *Check) Ask(ctx context.Context) error {
+	c.mu.Lock()
+	if c.running == nil {
+		if !c.looked.IsZero() && time.Since(c.looked) < lookEvery {
+			defer c.mu.Unlock()
+			return c.err
+		}
+		c.running, c.since = make(chan struct{}), time.Now()
+		go c.look(context.WithoutCancel(ctx), c.running)
+	}
+	running := c.running
+	c.mu.Unlock()
+	wait := time.NewTimer(patience)
+	defer wait.Stop()
+	select {
+	case <-running:
+	case <-wait.C:
+	case <-ctx.Done():
+		return ctx.Err() // says nothing about what is checked
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.running != nil && time.Since(c.since) > longestRun:
+		return errNoAnswer
+	case c.looked.IsZero():
+		return errUnknown
+	}
+	return c.err
+}
+
+func (c *Check) look(ctx context.Context, done chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, longestRun)
+	defer cancel()
+	err := c.run(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looked, c.err, c.running = time.Now(), err, nil
+	close(done)
+}
