@@ -3,40 +3,52 @@ package server
 import (
 	"context"
 	"errors"
-	"sync"
+	"fmt"
+	"os"
 	"time"
 
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/publication"
 )
 
-// storing knows what keeps this server from storing what it would make.
-type storing struct {
-	mu    sync.Mutex
-	asked time.Time
-	err   error
+// watchStorage has what this server must be able to write checked, by whoever asks whether
+// it is ready, and before it takes work or uses a key.
+func (s *Server) watchStorage() {
+	s.storing = []*monitor.Check{monitor.NewCheck("blobs", s.blobs.Ready), monitor.NewCheck("spool", s.spoolReady)}
+	s.health.Add(monitor.NewCheck("database", s.db.Ready))
+	for _, c := range s.storing {
+		s.health.Add(c)
+	}
 }
 
-// able says what keeps this server from storing what it would make. A claim and the use
-// of a key ask it first, so the blobs are asked at most once a second. That the database
-// takes what is written shows in the claim itself.
+// able says what keeps this server from storing what it would make. That the database
+// takes what is written shows in the claim itself, and before a key is used.
 func (s *Server) able(ctx context.Context) error {
 	if err := s.db.Able(ctx); err != nil {
 		return err
 	}
-	k := &s.storing
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if time.Since(k.asked) < time.Second {
-		return k.err
+	for _, c := range s.storing {
+		if err := c.Ask(ctx); err != nil {
+			return fault.Storage(fmt.Errorf("%s: %w", c.Name, err))
+		}
 	}
-	err := s.blobs.Ready(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err() // says nothing about the blobs
+	return nil
+}
+
+// spoolSize is more than a file system sets aside for a new file.
+const spoolSize = 64 << 10
+
+// spoolReady says what keeps temporary files from being written.
+func (s *Server) spoolReady(context.Context) error {
+	f, err := os.CreateTemp(s.spool, "probe-*")
+	if err != nil {
+		return fault.Storage(fmt.Errorf("temporary files: %w", err))
 	}
-	k.asked, k.err = time.Now(), err
-	return err
+	_, err = f.Write(make([]byte, spoolSize))
+	return fault.Storage(errors.Join(err, f.Close(), os.Remove(f.Name())))
 }
 
 // forgetKeys forgets idempotency keys past their day, old failures to sign in, and

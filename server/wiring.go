@@ -47,7 +47,7 @@ type Server struct {
 	blobs       blob.Store
 	idempotency *idempotency.Keys
 	jobs        *job.Queue
-	storing     storing
+	storing     []*monitor.Check // what must take what this server makes, beside the database
 	accounts    *account.Service
 	billing     *billing.Service
 	sandboxed   bool // this is a sandbox, or will be one
@@ -112,6 +112,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *S
 	if s.blobs, err = blob.Open(ctx, cfg.blobs(s.spool), s.master); err != nil {
 		return nil, err
 	}
+	s.watchStorage()
 	s.idempotency = idempotency.New(s.db, s.master)
 	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, Lease: cfg.Jobs.Lease, Able: s.able, Log: log})
 	if err := s.openAccounts(); err != nil {
@@ -132,8 +133,6 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *S
 	}
 	s.expect()
 	s.watch()
-	s.health.Add("database", s.db.Ready)
-	s.health.Add("blobs", s.blobs.Ready)
 	return s, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -74,7 +75,8 @@ type Store interface {
 	// Missing says which of some blobs are not there. Their bytes are not read, and of
 	// a bucket ids that lie close together in time take few requests.
 	Missing(ctx context.Context, ids []string) ([]string, error)
-	// Ready says what keeps blobs from being stored, or nil.
+	// Ready says what keeps blobs from being stored, or nil. It stores a probe, unless a
+	// blob was stored within the last second.
 	Ready(ctx context.Context) error
 }
 
@@ -109,7 +111,7 @@ func Open(ctx context.Context, cfg Config, m *master.Key) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob: open: %w", err)
 	}
-	return &sealedBlobs{bucket: b, master: m}, nil
+	return &sealedBlobs{bucket: b, master: m, stored: new(atomic.Int64)}, nil
 }
 
 // bucket keeps sealed objects by id; it does not look inside.
@@ -119,7 +121,8 @@ type bucket interface {
 	remove(ctx context.Context, id string) error
 	list(ctx context.Context, fn func(id string) error) error
 	missing(ctx context.Context, ids []string) ([]string, error)
-	ready(ctx context.Context) error
+	reserve(ctx context.Context) error // whether the disk has room, by what is known of it
+	probe(ctx context.Context) error   // stores something that is no object
 }
 
 // sink takes a new object; it is there after commit, whole, and not before.
@@ -144,10 +147,11 @@ type sealedBlobs struct {
 	bucket bucket
 	master *master.Key
 	owner  string
+	stored *atomic.Int64 // when something was stored last, in milliseconds since 1970
 }
 
 func (s *sealedBlobs) For(owner string) Store {
-	return &sealedBlobs{bucket: s.bucket, master: s.master, owner: owner}
+	return &sealedBlobs{bucket: s.bucket, master: s.master, owner: owner, stored: s.stored}
 }
 
 func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Info, error) {
@@ -177,6 +181,7 @@ func (s *sealedBlobs) put(ctx context.Context, b Info, r io.Reader) (Info, error
 		return Info{}, fault.Storage(fmt.Errorf("store blob: %w", err))
 	}
 	b.ID += place
+	s.stored.Store(time.Now().UnixMilli())
 	return b, nil
 }
 
@@ -316,4 +321,12 @@ func (s *sealedBlobs) Missing(ctx context.Context, ids []string) ([]string, erro
 	return append(out, missing...), err
 }
 
-func (s *sealedBlobs) Ready(ctx context.Context) error { return s.bucket.ready(ctx) }
+func (s *sealedBlobs) Ready(ctx context.Context) error {
+	if err := s.bucket.reserve(ctx); err != nil {
+		return err
+	}
+	if time.Since(time.UnixMilli(s.stored.Load())) < time.Second {
+		return nil
+	}
+	return s.bucket.probe(ctx)
+}

@@ -250,15 +250,17 @@ func (f *folder) missing(ctx context.Context, ids []string) (out []string, err e
 // probeSize is more than a file system sets aside for a new file.
 const probeSize = 64 << 10
 
-func (f *folder) ready(ctx context.Context) error {
-	if err := f.disk.Check(ctx); err != nil {
-		return err
-	}
+func (f *folder) reserve(ctx context.Context) error { return f.disk.Check(ctx) }
+
+func (f *folder) probe(context.Context) error {
 	probe, err := os.CreateTemp(f.dir, "probe-*"+PartialSuffix)
 	if err != nil {
 		return fault.Storage(fmt.Errorf("blobs are not writable: %w", err))
 	}
 	_, err = probe.Write(make([]byte, probeSize)) // a full disk may still take an empty file
+	if err == nil {
+		err = probe.Sync() // a disk that fails says so here
+	}
 	if err = errors.Join(err, probe.Close(), os.Remove(probe.Name())); err != nil {
 		return fault.Storage(fmt.Errorf("blobs are not writable: %w", err))
 	}

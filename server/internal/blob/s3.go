@@ -65,7 +65,7 @@ func openS3(ctx context.Context, cfg Config) (*s3Bucket, error) {
 		client: client, core: minio.Core{Client: client}, spool: cfg.Spool, disk: disk.NewReserve(cfg.Spool, cfg.Reserve),
 		bucket: u.Host, prefix: strings.Trim(u.Path, "/"),
 	}
-	return b, b.ready(ctx)
+	return b, b.exists(ctx)
 }
 
 // A bucket that does not answer is given up in half a minute: a call may take ten
@@ -122,16 +122,26 @@ func s3Credentials(cfg Config) *credentials.Credentials {
 	})
 }
 
-func (b *s3Bucket) ready(ctx context.Context) error {
-	if err := b.disk.Check(ctx); err != nil {
-		return err
-	}
+func (b *s3Bucket) exists(ctx context.Context) error {
 	ok, err := b.client.BucketExists(ctx, b.bucket)
+	if err == nil && !ok {
+		err = errors.New("does not exist")
+	}
 	if err != nil {
 		return fault.Storage(fmt.Errorf("bucket %s: %w", b.bucket, err))
 	}
-	if !ok {
-		return fault.Storage(fmt.Errorf("bucket %s does not exist", b.bucket))
+	return nil
+}
+
+func (b *s3Bucket) reserve(ctx context.Context) error { return b.disk.Check(ctx) }
+
+// probeName is the one object that all servers write over to see whether the bucket takes it.
+const probeName = "probe"
+
+func (b *s3Bucket) probe(ctx context.Context) error {
+	_, err := b.client.PutObject(ctx, b.bucket, path.Join(b.prefix, probeName), strings.NewReader("."), 1, minio.PutObjectOptions{})
+	if err != nil {
+		return fault.Storage(fmt.Errorf("bucket %s takes nothing: %w", b.bucket, err))
 	}
 	return nil
 }

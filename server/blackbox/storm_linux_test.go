@@ -1,0 +1,431 @@
+package blackbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// weather is how hard a storm is.
+type weather struct {
+	later, inCall int           // signatures asked for, to be made later and in the call
+	every         time.Duration // how often one is asked for
+	patience      time.Duration // of a client, who then asks another server
+	lease         string        // of the servers' work
+	rest          time.Duration // between two faults
+
+	killed, away, slow, latency, full, stopped time.Duration // how long the faults last
+	down                                       time.Duration // PostgreSQL, at a restart
+	settled                                    time.Duration // by when all must have ended after the last fault
+	spare                                      int           // uses of a key beyond one in a hundred
+}
+
+// breeze is what every run of the tests has, gale is make storm.
+var (
+	breeze = weather{
+		later: 150, inCall: 50, every: 40 * time.Millisecond, patience: 10 * time.Second, lease: "2s", rest: 200 * time.Millisecond,
+		killed: 300 * time.Millisecond, away: 1500 * time.Millisecond, slow: 2 * time.Second, latency: 300 * time.Millisecond, full: time.Second, stopped: 4 * time.Second,
+		settled: 3 * time.Minute, spare: 20,
+	}
+	gale = weather{
+		later: 3000, inCall: 1000, every: 95 * time.Millisecond, patience: 20 * time.Second, lease: "15s", rest: 12 * time.Second,
+		killed: 15 * time.Second, away: time.Minute, slow: time.Minute, latency: 3 * time.Second, full: 20 * time.Second, stopped: 40 * time.Second,
+		down: 5 * time.Second, settled: time.Minute,
+	}
+)
+
+// TestStorm is three servers on a PostgreSQL with its standby and on a bucket, while all of
+// them fail in turn. Whatever was acknowledged ends once: DONE and paid for, or in ERROR with
+// a reason and given back. Keys are used little more than once for each.
+func TestStorm(t *testing.T) {
+	w := breeze
+	if os.Getenv("ROGITO_TEST_STORM") != "" {
+		w = gale
+	} else if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	s := newStorm(t, w)
+	loading := s.load()
+	s.faults()
+	calm := time.Now()
+	loading()
+	s.settle(calm)
+	s.account(calm)
+}
+
+// storm is the servers, what they stand on, and what their clients were told.
+type storm struct {
+	*house
+	weather
+	t        *testing.T
+	pair     *storetest.Pair
+	bucket   atomic.Int64 // what becomes of requests to it: 0 nothing, -1 they break, else they take so long
+	small    string       // the disk of the third; empty: there is none
+	told     *listener
+	credit   float64
+	mu       sync.Mutex
+	ids      map[string]string // key → record
+	refusals map[int]int       // by status; 0: without an answer
+}
+
+func newStorm(t *testing.T, w weather) *storm {
+	t.Helper()
+	s := &storm{weather: w, t: t, pair: storetest.NewPair(t), ids: map[string]string{}, refusals: map[int]int{}, told: newListener(t)}
+	cfg := storage{Bucket: storetest.S3(t).Behind(t, s.front)}
+	cfg.Database = s.pair.URL()
+	var nodes []*node
+	for i := range 3 {
+		cfg.Data = t.TempDir()
+		if i == 2 {
+			if s.small = s.mount(cfg.Data); s.small == "" {
+				t.Log("NOT TESTED: a full disk, for which there is no file system of our own")
+			}
+		}
+		n := newNode(t, cfg)
+		n.env = append(n.env, "ROGITO_JOBS_LEASE="+w.lease, "ROGITO_LIMITS_RESERVE=0", "ROGITO_DATABASE_CONNECTIONS=12",
+			"ROGITO_NETWORK_ALLOW_PRIVATE="+strings.TrimPrefix(s.told.URL, "http://"))
+		nodes = append(nodes, n)
+	}
+	s.house = newHouse(t, nodes...)
+	s.credit = s.house.credit(nodes[0])
+	return s
+}
+
+// mount makes a file system in memory that can be filled, where this process may.
+func (s *storm) mount(dir string) string {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", dir).CombinedOutput(); err != nil {
+		s.t.Logf("mount: %v %s", err, out)
+		return ""
+	}
+	s.t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
+	return dir
+}
+
+// front is the bucket, slow or away.
+func (s *storm) front(bucket http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch how := s.bucket.Load(); {
+		case how < 0:
+			panic(http.ErrAbortHandler)
+		case how > 0:
+			select {
+			case <-time.After(time.Duration(how)):
+			case <-s.t.Context().Done():
+			}
+		}
+		bucket.ServeHTTP(w, r)
+	})
+}
+
+// load asks for all signatures, and returns what waits until each is acknowledged.
+func (s *storm) load() (wait func()) {
+	var all sync.WaitGroup
+	all.Go(func() {
+		tick := time.NewTicker(s.every)
+		defer tick.Stop()
+		for i := range s.later + s.inCall {
+			<-tick.C
+			all.Go(func() { s.ask(i) })
+		}
+	})
+	return all.Wait
+}
+
+// ask asks one server after the other under one key, until one of them acknowledges.
+func (s *storm) ask(i int) {
+	c, key := s.Certificates["automatic"], fmt.Sprintf("storm-%d", i)
+	later := i%((s.later+s.inCall)/s.inCall) != 0
+	body := map[string]any{
+		"inputDocuments": document(1000 + 4*(i%50)), "certificateUsername": c.Username, "certificatePassword": c.Password, "title": key,
+		"options":  map[string]any{"asyncSignature": later, "asyncDocumentsValidation": later && i%2 == 0},
+		"callback": map[string]any{"url": s.told.URL, "method": "JSON"},
+	}
+	for turn := i; s.t.Context().Err() == nil; turn++ {
+		status, id := s.once(s.nodes[turn%len(s.nodes)], body, key)
+		s.mu.Lock()
+		if status == http.StatusOK {
+			s.ids[key] = id
+		} else {
+			s.refusals[status]++
+		}
+		s.mu.Unlock()
+		switch status {
+		case http.StatusOK:
+			return
+		case 0, http.StatusServiceUnavailable, http.StatusConflict:
+			time.Sleep(300 * time.Millisecond)
+		default:
+			return // it was reported
+		}
+	}
+}
+
+func (s *storm) once(n *node, body any, key string) (status int, id string) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
+	defer cancel()
+	a, err := callIn(during(ctx, s.t), s.client, "POST", n.url()+"/EU-QES_automatic", body, "Authorization", bearer(s.token), "Idempotency-Key", key)
+	if err != nil {
+		return 0, ""
+	}
+	var r signature
+	switch a.Status {
+	case http.StatusOK:
+		a.into(s.t, &r)
+	case http.StatusServiceUnavailable, http.StatusConflict:
+	default:
+		s.t.Errorf("%s: %d %s", key, a.Status, tail(string(a.Body)))
+	}
+	return a.Status, r.ID
+}
+
+// faults come one after the other.
+func (s *storm) faults() {
+	first, second, third := s.nodes[0], s.nodes[1], s.nodes[2]
+	for _, f := range []struct {
+		what string
+		come func()
+	}{
+		{"a server is killed", func() { first.kill(); time.Sleep(s.killed); first.start() }},
+		{"PostgreSQL restarts", func() { s.pair.Restart(syscall.SIGINT, s.down) }},
+		{"PostgreSQL crashes", func() { s.pair.Restart(syscall.SIGQUIT, s.down) }},
+		{"the bucket is away", func() { s.bucket.Store(-1); time.Sleep(s.away); s.bucket.Store(0) }},
+		{"the bucket is slow", func() { s.bucket.Store(int64(s.latency)); time.Sleep(s.slow); s.bucket.Store(0) }},
+		{"a disk is full", func() { s.fill(third) }},
+		{"a server is stopped", func() { s.freeze(second) }},
+		{"the standby takes over", func() { s.pair.Promote(syscall.SIGQUIT) }},
+	} {
+		time.Sleep(s.rest)
+		begun := time.Now()
+		f.come()
+		s.t.Logf("%s: %v", f.what, time.Since(begun).Round(time.Millisecond))
+	}
+}
+
+// fill takes all room from a server, which must say so.
+func (s *storm) fill(n *node) {
+	if s.small == "" {
+		return
+	}
+	ballast := filepath.Join(s.small, "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for block := make([]byte, 64<<10); err == nil; {
+		_, err = f.Write(block)
+	}
+	_ = f.Close()
+	s.ready(n, http.StatusServiceUnavailable)
+	time.Sleep(s.full)
+	if err := os.Remove(ballast); err != nil {
+		s.t.Fatal(err)
+	}
+	s.ready(n, http.StatusOK)
+}
+
+// freeze stops a process for longer than its lease lasts.
+func (s *storm) freeze(n *node) {
+	if err := n.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		s.t.Fatal(err)
+	}
+	time.Sleep(s.stopped)
+	if err := n.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// ready waits until a server says that it is, or that it is not.
+func (s *storm) ready(n *node, want int) {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		resp, err := http.Get(n.url() + "/readyz")
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == want {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("%s is not %d in a minute: %v", n.addr, want, err)
+		}
+	}
+}
+
+// database is a connection to the server that writes now.
+func (s *storm) database() *pgx.Conn {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), s.pair.URL()+"&target_session_attrs=read-write")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func figure(t *testing.T, db *pgx.Conn, query string) (n int) {
+	t.Helper()
+	if err := db.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// settle waits until every record has ended and every end was told.
+func (s *storm) settle(calm time.Time) {
+	s.t.Helper()
+	db := s.database()
+	for _, n := range s.nodes {
+		s.ready(n, http.StatusOK)
+	}
+	for {
+		waiting := figure(s.t, db, `select count(*) from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN')`)
+		untold := s.told.missing(s.ids)
+		if waiting == 0 && untold == 0 {
+			return
+		}
+		if time.Since(calm) > s.settled {
+			s.t.Errorf("%v after the last fault %d records wait, and %d ends were not told", s.settled, waiting, untold)
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// bare is 119 without a reason.
+var bare = regexp.MustCompile(`^internal failure; request \S+$`)
+
+// account looks at what came of all that was acknowledged.
+func (s *storm) account(calm time.Time) {
+	s.t.Helper()
+	db := s.database()
+	records, keys := figure(s.t, db, `select count(*) from signatures`), s.later+s.inCall
+	if records != keys || len(s.ids) != keys {
+		s.t.Errorf("%d keys, %d acknowledged, %d records", keys, len(s.ids), records)
+	}
+	if n := figure(s.t, db, `select count(distinct title) from signatures`); n != keys {
+		s.t.Errorf("%d of %d keys have a record", n, keys)
+	}
+	rows, err := db.Query(s.t.Context(), `select id, error_number, error_message from signatures where state = 'ERROR'`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	failed := 0
+	for rows.Next() {
+		var id, text string
+		var code int
+		if err := rows.Scan(&id, &code, &text); err != nil {
+			s.t.Fatal(err)
+		}
+		if failed++; text == "" || bare.MatchString(text) {
+			s.t.Errorf("%s ended in %d without a reason: %q", id, code, text)
+		}
+		s.t.Logf("%s ended in %d: %s", id, code, text)
+	}
+	if err := rows.Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	done := figure(s.t, db, `select count(*) from signatures where state = 'DONE'`)
+	if done+failed != records {
+		s.t.Errorf("%d DONE and %d in ERROR of %d", done, failed, records)
+	}
+	if n := figure(s.t, db, `select count(*) from (select signature_id from signature_files where role = 'signed' group by 1 having count(*) > 1) x`); n != 0 {
+		s.t.Errorf("%d records have two signed documents", n)
+	}
+	s.paid(s.nodes[0], s.credit, done)
+	uses := figure(s.t, db, `select count(*) from signing_intents`)
+	if most := records + records/100 + s.spare; uses > most {
+		s.t.Errorf("the key was used %d times for %d records", uses, records)
+	}
+	s.nodes[1].run("audit", "verify")
+	doctor := exec.Command(s.nodes[0].bin, append([]string{"doctor", "--quick"}, s.nodes[0].args...)...)
+	doctor.Env = s.nodes[0].env
+	if out, err := doctor.CombinedOutput(); err != nil {
+		s.t.Errorf("doctor: %v: %s", err, out)
+	}
+	var longest, last float64
+	err = db.QueryRow(s.t.Context(), `select max(updated_at - created_at) / 1000.0, greatest(max(updated_at) - $1, 0) / 1000.0 from signatures`, calm.UnixMilli()).Scan(&longest, &last)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Logf("%d acknowledged, %d DONE, %d in ERROR, key used %d times, refusals %v, longest wait %.1f s, the last ended %.1f s after the last fault, %d callbacks of which %d repeated",
+		len(s.ids), done, failed, uses, s.refusals, longest, last, s.told.all.Load(), s.told.repeated())
+}
+
+// listener takes callbacks, and knows what was told of whom under which id.
+type listener struct {
+	*httptest.Server
+	all atomic.Int64
+	mu  sync.Mutex
+	got map[string]map[string]map[string]int // record → state → webhook-id → how often
+}
+
+func newListener(t *testing.T) *listener {
+	l := &listener{got: map[string]map[string]map[string]int{}}
+	l.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var body struct{ Data signature }
+		b, _ := io.ReadAll(r.Body)
+		if json.Unmarshal(b, &body) != nil {
+			return // a server was killed in the midst of it
+		}
+		l.all.Add(1)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		states := l.got[body.Data.ID]
+		if states == nil {
+			states = map[string]map[string]int{}
+			l.got[body.Data.ID] = states
+		}
+		if states[body.Data.State] == nil {
+			states[body.Data.State] = map[string]int{}
+		}
+		states[body.Data.State][r.Header.Get("webhook-id")]++
+		if len(states[body.Data.State]) > 1 {
+			t.Errorf("%s: %s was told under %d ids", body.Data.ID, body.Data.State, len(states[body.Data.State]))
+		}
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+// missing is how many ends were not told.
+func (l *listener) missing(ids map[string]string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		states := l.got[id]
+		if ends := len(states["DONE"]) + len(states["ERROR"]); ends != 1 {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *listener) repeated() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, states := range l.got {
+		for _, times := range states {
+			for _, k := range times {
+				n += k - 1
+			}
+		}
+	}
+	return n
+}
