@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -87,7 +85,7 @@ type storm struct {
 
 func newStorm(t *testing.T, w weather) *storm {
 	t.Helper()
-	s := &storm{weather: w, t: t, pair: storetest.NewPair(t), ids: map[string]string{}, refusals: map[int]int{}, told: newListener(t)}
+	s := &storm{weather: w, t: t, pair: storetest.NewPair(t), ids: map[string]string{}, refusals: map[int]int{}, told: &listener{t: t, got: map[string]map[string]map[string]int{}}}
 	cfg := storage{Bucket: storetest.S3(t).Behind(t, s.front)}
 	cfg.Database = s.pair.URL()
 	var nodes []*node
@@ -99,11 +97,11 @@ func newStorm(t *testing.T, w weather) *storm {
 			}
 		}
 		n := newNode(t, cfg)
-		n.env = append(n.env, "ROGITO_JOBS_LEASE="+w.lease, "ROGITO_LIMITS_RESERVE=0", "ROGITO_DATABASE_CONNECTIONS=12",
-			"ROGITO_NETWORK_ALLOW_PRIVATE="+strings.TrimPrefix(s.told.URL, "http://"))
+		n.env = append(n.env, "ROGITO_JOBS_LEASE="+w.lease, "ROGITO_LIMITS_RESERVE=0", "ROGITO_DATABASE_CONNECTIONS=12")
 		nodes = append(nodes, n)
 	}
 	s.house = newHouse(t, nodes...)
+	s.receiver.Config.Handler = s.told
 	s.credit = s.house.credit(nodes[0])
 	return s
 }
@@ -155,7 +153,7 @@ func (s *storm) ask(i int) {
 	body := map[string]any{
 		"inputDocuments": document(1000 + 4*(i%50)), "certificateUsername": c.Username, "certificatePassword": c.Password, "title": key,
 		"options":  map[string]any{"asyncSignature": later, "asyncDocumentsValidation": later && i%2 == 0},
-		"callback": map[string]any{"url": s.told.URL, "method": "JSON"},
+		"callback": map[string]any{"url": s.receiver.URL, "method": "JSON"},
 	}
 	for turn := i; s.t.Context().Err() == nil; turn++ {
 		status, id := s.once(s.nodes[turn%len(s.nodes)], body, key)
@@ -370,38 +368,33 @@ func (s *storm) account(calm time.Time) {
 
 // listener takes callbacks, and knows what was told of whom under which id.
 type listener struct {
-	*httptest.Server
+	t   *testing.T
 	all atomic.Int64
 	mu  sync.Mutex
 	got map[string]map[string]map[string]int // record → state → webhook-id → how often
 }
 
-func newListener(t *testing.T) *listener {
-	l := &listener{got: map[string]map[string]map[string]int{}}
-	l.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var body struct{ Data signature }
-		b, _ := io.ReadAll(r.Body)
-		if json.Unmarshal(b, &body) != nil {
-			return // a server was killed in the midst of it
-		}
-		l.all.Add(1)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		states := l.got[body.Data.ID]
-		if states == nil {
-			states = map[string]map[string]int{}
-			l.got[body.Data.ID] = states
-		}
-		if states[body.Data.State] == nil {
-			states[body.Data.State] = map[string]int{}
-		}
-		states[body.Data.State][r.Header.Get("webhook-id")]++
-		if len(states[body.Data.State]) > 1 {
-			t.Errorf("%s: %s was told under %d ids", body.Data.ID, body.Data.State, len(states[body.Data.State]))
-		}
-	}))
-	t.Cleanup(l.Close)
-	return l
+func (l *listener) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	var body struct{ Data signature }
+	b, _ := io.ReadAll(r.Body)
+	if json.Unmarshal(b, &body) != nil {
+		return // a server was killed in the midst of it
+	}
+	l.all.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	states := l.got[body.Data.ID]
+	if states == nil {
+		states = map[string]map[string]int{}
+		l.got[body.Data.ID] = states
+	}
+	if states[body.Data.State] == nil {
+		states[body.Data.State] = map[string]int{}
+	}
+	states[body.Data.State][r.Header.Get("webhook-id")]++
+	if len(states[body.Data.State]) > 1 {
+		l.t.Errorf("%s: %s was told under %d ids", body.Data.ID, body.Data.State, len(states[body.Data.State]))
+	}
 }
 
 // missing is how many ends were not told.

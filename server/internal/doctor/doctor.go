@@ -342,7 +342,7 @@ func (s *Installation) examineDatabase(ctx context.Context) Finding {
 // examineBlobs stores, reads and removes a probe: the only proof that counts.
 func (s *Installation) examineBlobs(ctx context.Context) Finding {
 	const advice = "check the folder or bucket, its credentials and its free space"
-	probe := []byte("rogito doctor " + store.NewID())
+	probe := bytes.Repeat([]byte("rogito doctor "+store.NewID()), 10_000) // too large for a pack, which would stay
 	b, err := s.Blobs.Put(ctx, bytes.NewReader(probe))
 	if err != nil {
 		return bad(advice, "cannot store: %v", err)

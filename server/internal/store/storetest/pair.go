@@ -41,6 +41,9 @@ func NewPair(t testing.TB) *Pair {
 	if err != nil {
 		missing(t, "PostgreSQL: %v", err)
 	}
+	if real, err := filepath.EvalSymlinks(filepath.Join(bin, "initdb")); err == nil {
+		bin = filepath.Dir(real) // where its other programs are
+	}
 	dir, err := os.MkdirTemp("", "rogpp")
 	if err != nil {
 		t.Fatal(err)
