@@ -2,9 +2,10 @@ package server
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ const (
 	bucketGone  // connections break
 	bucketStuck // nothing is answered
 	bucketFull  // it is read, and takes nothing more
+	bucketSly   // the same, but for the probe: it looks well
 )
 
 func newRemoteBucket(t *testing.T) *remoteBucket {
@@ -39,8 +41,9 @@ func newRemoteBucket(t *testing.T) *remoteBucket {
 				fallthrough
 			case bucketGone:
 				panic(http.ErrAbortHandler)
-			case bucketFull:
-				if r.Method == http.MethodPut && b.room.Add(-1) < 0 {
+			case bucketFull, bucketSly:
+				probe := b.state.Load() == bucketSly && strings.HasSuffix(r.URL.Path, "/probe")
+				if r.Method == http.MethodPut && !probe && b.room.Add(-1) < 0 {
 					_, _ = io.Copy(io.Discard, r.Body)
 					w.WriteHeader(http.StatusInsufficientStorage)
 					return
@@ -119,44 +122,103 @@ func TestBucketAway(t *testing.T) {
 	}
 }
 
-// A bucket that takes nothing more, but is read: a key is used again and again, each
-// time later than before, until what it signs can be stored.
+// on has a site keep its documents in the bucket, with a short lease.
+func (b *remoteBucket) on(database string) func(*Config) {
+	return func(c *Config) {
+		c.Database, c.Blobs, c.S3.AccessKey, c.S3.SecretKey = database, b.location.URL, b.location.AccessKey, b.location.SecretKey
+		c.Jobs.Lease = time.Second
+	}
+}
+
+// A bucket that takes nothing more, but is read: no key is used until it does.
 func TestBucketFull(t *testing.T) {
 	t.Parallel()
 	b := newRemoteBucket(t)
-	s := newSite(t, func(c *Config) {
-		c.Blobs, c.S3.AccessKey, c.S3.SecretKey = b.location.URL, b.location.AccessKey, b.location.SecretKey
-		c.Jobs.Lease = time.Second
-	})
-	room := s.rooms()
-	b.room.Store(1)
+	s := newSite(t, b.on(""))
+	id, room := s.waiting(), s.rooms()
 	b.state.Store(bucketFull)
-	r := s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true}))
-	// Each pause begins when the one before is over, or later.
-	var until []int64
-	for range await.Within(time.Minute) {
-		if len(until) >= 4 {
-			break
-		}
-		n := storetest.Count(t, room.db, `select case when lease_by = '' then lease_until else 0 end from signatures where id = $1`, r.ID)
-		if n > 0 && !slices.Contains(until, n) {
-			until = append(until, n)
-		}
+	s.becomes(http.StatusServiceUnavailable, "blobs")
+	if a := s.do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
+		t.Fatalf("%d/%d", a.Status, a.code())
 	}
-	if len(until) < 4 || until[1]-until[0] < 2000 || until[2]-until[1] < 4000 || until[3]-until[2] < 8000 {
-		t.Errorf("it is tried again at %v", until)
+	if a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF))); a.Status != 503 || a.code() != 105 {
+		t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.code())
 	}
-	if n := storetest.Count(t, room.db, `select count(*) from signing_intents`); n < 4 {
+	s.becomes(http.StatusServiceUnavailable, "blobs")
+	if n := storetest.Count(t, room.db, `select count(*) from signing_intents`); n != 0 {
 		t.Errorf("the key was used %d times", n)
 	}
-	if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); r.State != "WAIT_SIGN" {
-		t.Fatalf("%s %d %s", r.State, r.number(), deref(r.ErrorMessage))
-	}
 	b.state.Store(bucketThere)
-	if r = s.wait(r.ID, "DONE", "ERROR"); r.State != "DONE" {
-		t.Errorf("%d %s", r.number(), deref(r.ErrorMessage))
+	s.wait(id, "DONE")
+}
+
+// A bucket that breaks off after the key was used: what was signed is stored when it is
+// there again, with the value that was made then. The key is used once, in the call and later, in
+// every format, for one document and for several.
+func TestSignatureIsNeverThrownAway(t *testing.T) {
+	t.Parallel()
+	xml, text := b64([]byte("<a>b</a>")), b64([]byte("plain"))
+	cases := []struct {
+		name  string
+		docs  any
+		o     m
+		later bool
+		puts  int32 // documents that come in
+		uses  int64
+	}{
+		{"pades", b64(samplePDF), m{}, false, 1, 1},
+		{"pades, later", b64(samplePDF), m{"signerImage": m{"reason": "I agree"}}, true, 1, 1},
+		{"pades T", b64(samplePDF), m{"level": "T"}, false, 1, 1},
+		{"cades", text, m{}, true, 1, 1},
+		{"xades", xml, m{}, false, 1, 1},
+		{"a container", []string{xml, xml}, m{}, true, 2, 1},
+		{"a batch", []string{b64(samplePDF), text, xml}, m{"batch": true}, false, 3, 3},
 	}
-	if res, err := room.VerifyAudit(t.Context()); err != nil || res.Bad != nil {
-		t.Errorf("audit: %v %v", err, res)
-	}
+	engines(t, func(t *testing.T, database string) {
+		b := newRemoteBucket(t)
+		s := newSite(t, b.on(database))
+		room := s.rooms()
+		for i, one := range cases {
+			if database != "" && i > 1 {
+				break // formats are all the same to it
+			}
+			o := maps.Clone(one.o)
+			o["asyncSignature"] = one.later
+			send := func() *answer {
+				return s.do("POST", "/EU-QES_automatic", s.body(one.docs, optionsOf(o)), "Idempotency-Key", one.name)
+			}
+			b.room.Store(one.puts)
+			b.state.Store(bucketSly)
+			if a := send(); !one.later && (a.Status != 503 || a.code() != 105 || a.Header.Get("Retry-After") == "") {
+				t.Errorf("%s: in the call: %d/%d %s, want 503 with 105", one.name, a.Status, a.code(), a.Message)
+			}
+			id, _ := s.records()[0]["id"].(string)
+			count := func(query string) int64 { return storetest.Count(t, room.db, query, id) }
+			pauses := map[int64]bool{} // it is given back with what was made, and tried again
+			for end := time.Now().Add(time.Minute); len(pauses) < 2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				if n := count(`select case when lease_by = '' then lease_until else 0 end from signatures where id = $1`); n > 0 {
+					pauses[n] = true
+				}
+			}
+			if r := s.record(s.do("GET", "/signatures/"+id, nil)); r.State != "WAIT_SIGN" || len(pauses) < 2 {
+				t.Fatalf("%s: %s %d %s, given back %d times", one.name, r.State, r.number(), deref(r.ErrorMessage), len(pauses))
+			}
+			b.state.Store(bucketThere)
+			if r := s.wait(id, "DONE", "ERROR"); r.State != "DONE" {
+				t.Fatalf("%s: %d %s", one.name, r.number(), deref(r.ErrorMessage))
+			}
+			if n := count(`select count(*) from signing_intents where signature_id = $1`); n != one.uses {
+				t.Errorf("%s: the key was used %d times, want %d", one.name, n, one.uses)
+			}
+			if n := count(`select count(*) from signing_intents where signature_id = $1 and outcome = 'SIGNED'`); n != one.uses {
+				t.Errorf("%s: %d uses count as signed, want %d", one.name, n, one.uses)
+			}
+			if again := s.record(send()); again.ID != id || again.State != "DONE" {
+				t.Errorf("%s: asked again: %s %s", one.name, again.ID, again.State)
+			}
+		}
+		if res, err := room.VerifyAudit(t.Context()); err != nil || res.Bad != nil {
+			t.Errorf("audit: %v %v", err, res)
+		}
+	})
 }

@@ -47,7 +47,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	}
 	paid := x.paid
 	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
-		if x.starts > 1 && len(x.made) == 0 { // somebody was at it before
+		if (x.starts > 1 || x.secrets.Kept != nil) && len(x.made) == 0 { // somebody was at it before
 			if err := intent.Abandon(ctx, tx, r.ID, now, &x.tookOver); err != nil {
 				return err
 			}

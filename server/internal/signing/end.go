@@ -50,7 +50,9 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 	})
 	if err != nil {
 		*r = before
-		x.docs.Discard(ctx, blobs)
+		if !errors.Is(err, fault.Unavailable) { // else it may be stored, and refer to them; what nothing refers to is swept
+			x.docs.Discard(ctx, blobs)
+		}
 		return err
 	}
 	r.Stored, x.uses, x.closing = true, nil, nil
@@ -59,7 +61,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 }
 
 // refuse ends a record for the reason that an error gives. Trouble of our own
-// is told with the request's id and nothing else.
+// is told with the request's id.
 func (x *run) refuse(ctx context.Context, err error) (*ledger.Record, error) {
 	var no *ledger.Refusal
 	if !errors.As(err, &no) {

@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito"
 	csc "rogito.dev/rogito/server/internal/csc/client"
@@ -13,6 +14,7 @@ import (
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // A key at a provider is used by sending digests there. Everything before that
@@ -116,10 +118,34 @@ func renewTokens(ctx context.Context, store *keys.Store, id string, p *csc.Provi
 	return fresh, err
 }
 
-// askProvider has drafts signed at the provider, at most as many as it signs at
-// once. An error is about all of them. expect is how many are still to come, these
-// among them.
+// askProvider has drafts signed at the provider, but for those that were signed before. An
+// error is about all of them. expect is how many are still to come, these among them.
 func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect int) ([]csc.Value, error) {
+	all := make([]csc.Value, len(drafts))
+	var rest []*rogito.Draft
+	var places []int
+	for i, d := range drafts {
+		if all[i].Value = x.had(d.Digest()); all[i].Value == nil {
+			rest, places = append(rest, d), append(places, i)
+		}
+	}
+	if len(rest) == 0 {
+		return all, nil
+	}
+	values, err := x.sendDrafts(ctx, rest, expect)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range values {
+		if all[places[i]] = v; v.Err == nil {
+			x.values = append(x.values, ledger.Value{Intent: x.uses[i], Digest: rest[i].Digest(), Value: v.Value})
+		}
+	}
+	return all, nil
+}
+
+// sendDrafts sends at most as many as the provider signs at once.
+func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int) ([]csc.Value, error) {
 	k := x.remote
 	if k.silent >= maxSilent {
 		return nil, &ledger.Refusal{Number: fault.ProviderRefused, Text: "not sent: the provider did not answer for the documents before"}
@@ -192,12 +218,17 @@ func (x *run) checkUnsent(ctx context.Context) error {
 	if x.cred.Remote == "" {
 		return nil
 	}
-	var n int
-	err := x.db.Read().QueryRow(ctx, `select count(*) from signing_intents where signature_id = $1 and outcome <> $2`, x.record.ID, intent.Failed).Scan(&n)
+	rows, err := x.db.Read().Query(ctx, `select id from signing_intents where signature_id = $1 and outcome <> $2`, x.record.ID, intent.Failed)
+	sent, err := store.All("signing: read intents", rows, err, store.Column[string])
 	if err != nil {
-		return fmt.Errorf("signing: read intents: %w", err)
+		return err
 	}
-	if n > 0 {
+	if kept := x.secrets.Kept; kept != nil {
+		sent = slices.DeleteFunc(sent, func(id string) bool {
+			return slices.ContainsFunc(kept.Values, func(v ledger.Value) bool { return v.Intent == id })
+		})
+	}
+	if len(sent) > 0 {
 		return &ledger.Refusal{Number: fault.OutcomeUnknown, Text: "outcome unknown at the remote key's provider (the work was broken off after digests were sent): it may have signed, nothing is repeated"}
 	}
 	return nil

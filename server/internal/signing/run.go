@@ -3,9 +3,11 @@ package signing
 import (
 	"context"
 	"crypto"
+	"errors"
 	"fmt"
 	"time"
 
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -32,11 +34,14 @@ type run struct {
 	key      crypto.Signer // handed out after the first intent
 	remote   *remoteKey    // nil: the key is here
 
-	tookOver  bool        // from somebody who may have used the key
-	made      []string    // intents of this run that count, by their ids
-	uses      []string    // intents that are open, by their ids; none: the work is settled
-	closing   []closing   // intents whose outcome is known, and not stored yet
-	committed func() bool // the caller cannot end the work any more; nil in a worker
+	tookOver  bool           // from somebody who may have used the key
+	made      []string       // intents of this run that count, by their ids
+	uses      []string       // intents that are open, by their ids; none: the work is settled
+	closing   []closing      // intents whose outcome is known, and not stored yet
+	values    []ledger.Value // that were made under intents of this run that count
+	time      time.Time      // of the signatures
+	kept      bool           // values wait with the record
+	committed func() bool    // the caller cannot end the work any more; nil in a worker
 
 	told ledger.Events // what the log tells of the record
 
@@ -54,7 +59,7 @@ func (x *run) close() {
 			if err := x.closeIntents(ctx, tx); err != nil {
 				return err
 			}
-			if x.remote != nil && x.remote.sent { // used they are, and never again
+			if x.kept || x.remote != nil && x.remote.sent { // used they are, and never again
 				return intent.Used(ctx, tx, x.record.ID, x.uses...)
 			}
 			return intent.Close(ctx, tx, x.record.ID, x.uses, intent.Failed, x.config.Now())
@@ -93,6 +98,9 @@ func (x *run) proceed(ctx context.Context) (err error) {
 	r := x.record
 	if x.secrets, err = x.OpenSecrets(r); err != nil {
 		return err
+	}
+	if kept := x.remembered.take(r.ID); kept != nil {
+		x.secrets.Kept = kept
 	}
 	x.docs = documents.New(x.documents, r, x.secrets)
 	if x.cert, err = x.enroll.Issued(ctx, r.CertificateID); err != nil {
@@ -163,8 +171,28 @@ func (x *run) validated(ctx context.Context) error {
 	return err
 }
 
-// internal is the refusal for trouble of our own: the text carries the request
-// id and nothing else.
+// internal is the refusal for trouble of our own: the text carries the request id, under
+// which the log has the error, and of the error only what a caller may read.
 func (x *run) internal(err error) *ledger.Refusal {
-	return &ledger.Refusal{Number: fault.SigningFailed, Text: "internal failure; request " + x.record.RequestID, Err: err}
+	return &ledger.Refusal{Number: fault.SigningFailed, Text: "internal failure; request " + x.record.RequestID + ": " + reason(err), Err: err}
+}
+
+// errNeverEnds is a record that was begun too often.
+var errNeverEnds = errors.New("begun again and again, and never ended")
+
+func reason(err error) string {
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return f.Text
+	case errors.Is(err, errNeverEnds):
+		return "the work on it was begun too often without an end"
+	case errors.Is(err, blob.ErrNotFound), errors.Is(err, blob.ErrCorrupt):
+		return "a stored document is missing or damaged"
+	case errors.Is(err, errKeyUse):
+		return "the key could not be used"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it took too long"
+	}
+	return "the program failed, and its log says at what"
 }

@@ -155,6 +155,7 @@ type Service struct {
 	config       Config
 	certificates certificateCache
 	computing    chan struct{} // workers that use a key, one for each processor
+	remembered   memory
 	// Render turns a record into what callbacks carry.
 	Render func(*ledger.Record) any
 }

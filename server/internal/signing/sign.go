@@ -49,6 +49,8 @@ func (x *run) signInCall(asked context.Context) (*ledger.Record, error) {
 		return nil, asked.Err()
 	case !x.record.Stored && errors.As(err, &f):
 		return nil, err // the caller may try again
+	case errors.Is(err, fault.Unavailable):
+		return nil, x.waits(ctx, err)
 	}
 	return x.refuse(ctx, err)
 }
@@ -61,7 +63,7 @@ func (x *run) signAndEnd(ctx context.Context) error {
 		return err
 	}
 	x.config.Hook("signed", x.record.ID)
-	return x.end(ctx, out, nil)
+	return x.finish(ctx, out)
 }
 
 // sign signs every item.
@@ -81,6 +83,10 @@ func (x *run) sign(ctx context.Context) (*signedDocument, error) {
 
 func (x *run) signParams() (ades.SignParams, error) {
 	p := ades.SignParams{Hash: request.HashOf(x.record.Options.Hash), Time: x.config.Now().UTC().Truncate(time.Second)}
+	if x.secrets.Kept != nil {
+		p.Time = x.secrets.Kept.Time
+	}
+	x.time = p.Time
 	if x.remote != nil {
 		p.PSS = x.remote.credential.NeedsPSS()
 		x.remote.hash, x.remote.pss = p.Digest(), p.PSS
@@ -134,6 +140,8 @@ func (x *run) signItem(ctx context.Context, it *documents.Item, params ades.Sign
 	return out, nil
 }
 
+var errKeyUse = errors.New("signing: use key")
+
 // useKey signs a draft with the key of the record's certificate.
 func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 	if x.remote != nil {
@@ -142,6 +150,9 @@ func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 			return nil, err
 		}
 		return values[0].Value, providerRefusal(values[0].Err)
+	}
+	if value := x.had(d.Digest()); value != nil {
+		return value, nil
 	}
 	key, err := x.begin(ctx, d.Digest())
 	if err != nil {
@@ -161,7 +172,8 @@ func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 	end(err)
 	x.config.Hook("used", x.record.ID)
 	if err != nil {
-		return nil, fmt.Errorf("signing: use key: %w", err)
+		return nil, fmt.Errorf("%w: %w", errKeyUse, err)
 	}
+	x.values = append(x.values, ledger.Value{Intent: x.uses[0], Digest: d.Digest(), Value: value})
 	return value, nil
 }

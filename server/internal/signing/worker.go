@@ -11,7 +11,6 @@ import (
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/span"
-	"rogito.dev/rogito/server/internal/store"
 )
 
 // Source has records worked on.
@@ -58,7 +57,7 @@ func (x *run) once(ctx context.Context) (err error) {
 	}
 	x.record = r
 	if x.starts > maxStarts {
-		return x.end(ctx, nil, x.internal(fmt.Errorf("begun %d times and never ended", x.starts-1)))
+		return x.end(ctx, nil, x.internal(fmt.Errorf("%w: %d times", errNeverEnds, x.starts-1)))
 	}
 	err = x.proceed(ctx)
 	var no *ledger.Refusal
@@ -98,14 +97,14 @@ func (x *run) settle(ctx context.Context, c job.Claim, cause error) error {
 	out := job.Outcome{Pause: x.config.Lease}
 	switch {
 	case stopped:
-		out = job.Outcome{Undone: len(x.made) == 0}
+		out = job.Outcome{Undone: len(x.made) == len(x.values)}
 	case !errors.Is(cause, fault.Unavailable):
 		out.Failed = true
 		x.failures++
 		out.Pause = x.pause(x.failures)
-	case len(x.made) > 0: // a key was used for nothing
+	case len(x.made) > len(x.values): // a key was used for nothing
 		out.Pause = x.waitLonger()
-	default: // however long it takes: the process lives, and nothing was used up
+	default: // however long it takes: the process lives, and nothing was used up that is not kept
 		out.Undone = true
 	}
 	if !stopped {
@@ -118,5 +117,8 @@ func (x *run) settle(ctx context.Context, c job.Claim, cause error) error {
 		}
 		return err
 	}
-	return x.db.Write(ctx, func(tx *store.Tx) error { return job.Later(ctx, tx, c, out, x.config.Now()) })
+	if out.Failed {
+		x.values = nil // they may be what it failed at
+	}
+	return x.later(ctx, c, out)
 }

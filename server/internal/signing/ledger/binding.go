@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -74,6 +75,17 @@ func (s *Ledger) OpenSecrets(r *Record) (*Secrets, error) {
 		return nil, &Refusal{Number: fault.SigningFailed, Text: "the documents or the options are not those that the request was made with"}
 	}
 	return secrets, nil
+}
+
+var keepSecret = `update signatures set secret = $1 where id = $2 and ` + only(`lease_by = $3 and deleted_at = 0 and `+isWaiting)
+
+// Keep stores the secrets of a record that waits, with the values that were made for it.
+func (s *Ledger) Keep(ctx context.Context, tx *store.Tx, r *Record, secrets *Secrets, lease string) error {
+	sealed, err := s.seal(secretPurpose, r.Owner(), secrets)
+	if err != nil {
+		return err
+	}
+	return tx.Later(ctx, keepSecret, sealed, r.ID, lease)
 }
 
 var errOtherDocument = errors.New("signing: the stored document is not the one of the record")

@@ -105,6 +105,20 @@ type Secrets struct {
 	Level              int    `json:"level"`            // of security, that the request was judged by
 	Credential         string `json:"credential"`       // version of password and device that the request was judged by
 	Client             string `json:"client,omitempty"` // fingerprint of the client's certificate, where the level asks for one
+	Kept               *Kept  `json:"kept,omitempty"`   // nil: no value was made that is not stored
+}
+
+// Kept are the signature values of a record whose signed document could not be stored.
+type Kept struct {
+	Time   time.Time `json:"time"` // of the signature
+	Values []Value   `json:"values"`
+}
+
+// Value is what a key made for a digest.
+type Value struct {
+	Intent string `json:"intent"` // id of the permit that the key was used under
+	Digest []byte `json:"digest"`
+	Value  []byte `json:"value"`
 }
 
 const (
