@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/internal/version.Number=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release reproducible image container chart packages test token race check lint fmt bench soak drain vulnerable browser interop identify csc openapi clients corpus wild fuzz docs clean
+.PHONY: help run build release reproducible image container chart packages test token race check lint fmt bench soak drain storm vulnerable browser interop identify csc openapi clients corpus wild fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -84,6 +84,11 @@ soak: ## long faults, half an hour: kill -9 two hundred times under load on each
 drain: ## twenty times: four processes empty a line of 20,000, and four servers sign 20,000 records that wait: an hour
 	.ci/need postgres
 	ROGITO_TEST_DRAIN=20 go test -count=1 -p 1 -timeout 180m -v -run '^Test(FourProcesses|Servers)Drain$$' ./server/internal/job ./server/blackbox
+
+# As root it also fills a disk.
+storm: ## three servers on PostgreSQL with a standby and a bucket, while all of them fail in turn: ten minutes
+	.ci/need postgres
+	ROGITO_TEST_STORM=1 go test -count=1 -timeout 40m -v -run '^TestStorm$$' ./server/blackbox
 
 vulnerable: ## known faults of what we stand on (asks vuln.go.dev)
 	go mod verify

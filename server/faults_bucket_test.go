@@ -171,7 +171,7 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 		{"pades T", b64(samplePDF), m{"level": "T"}, false, 1, 1},
 		{"cades", text, m{}, true, 1, 1},
 		{"xades", xml, m{}, false, 1, 1},
-		{"a container", []string{xml, xml}, m{}, true, 2, 1},
+		{"a container", []string{xml, b64([]byte("<c>d</c>"))}, m{}, true, 2, 1},
 		{"a batch", []string{b64(samplePDF), text, xml}, m{"batch": true}, false, 3, 3},
 	}
 	engines(t, func(t *testing.T, database string) {

@@ -239,7 +239,7 @@ func TestDamagedDocuments(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if status, code := s.tryDownload(flipped.ID); status != 500 || code != 104 {
+		if status, code := s.tryDownload(flipped.ID); status != 503 || code != 105 {
 			t.Errorf("a bit flipped at %d: %d/%d", at, status, code)
 		}
 		if err := os.WriteFile(path, stored, 0o600); err != nil {
@@ -256,6 +256,12 @@ func TestDamagedDocuments(t *testing.T) {
 	if status, code := s.tryDownload(unreadable.ID); status < 500 || code != 104 && code != 105 {
 		t.Errorf("an error of the disk: %d/%d", status, code)
 	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if status, code := s.tryDownload(unreadable.ID); status != 503 || code != 105 {
+		t.Errorf("a document that is missing: %d/%d, want 503 with 105", status, code)
+	}
 	packs, err := filepath.Glob(filepath.Join(s.cfg.Data, "blobs", "packs", "*"))
 	if err != nil || len(packs) == 0 {
 		t.Fatal(packs, err)
@@ -270,7 +276,7 @@ func TestDamagedDocuments(t *testing.T) {
 	if err := os.WriteFile(last, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, code := s.tryDownload(packed.ID); status != 500 || code != 104 {
+	if status, code := s.tryDownload(packed.ID); status != 503 || code != 105 {
 		t.Errorf("a bit flipped in a pack: %d/%d", status, code)
 	}
 	for _, r := range []*record{flipped, good} { // mended, and never touched
@@ -278,7 +284,7 @@ func TestDamagedDocuments(t *testing.T) {
 			t.Error("another document than was signed")
 		}
 	}
-	if _, body := get(t, s.url+"/metrics"); !strings.Contains(body, `rogito_http_errors_total{code="104"} `) {
+	if _, body := get(t, s.url+"/metrics"); !strings.Contains(body, `rogito_http_errors_total{code="105"} `) {
 		t.Error("the figures do not show it")
 	}
 	if a := s.do("GET", "/signatures/"+unreadable.ID+"/audit", nil); !strings.Contains(string(a.Data), unreadable.Document.SignedDocument.SHA256) {

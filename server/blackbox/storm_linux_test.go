@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -27,6 +28,7 @@ type weather struct {
 	every         time.Duration // how often one is asked for
 	patience      time.Duration // of a client, who then asks another server
 	lease         string        // of the servers' work
+	workers       string        // that each of them has
 	rest          time.Duration // between two faults
 
 	killed, away, slow, latency, full, stopped time.Duration // how long the faults last
@@ -38,12 +40,12 @@ type weather struct {
 // breeze is what every run of the tests has, gale is make storm.
 var (
 	breeze = weather{
-		later: 150, inCall: 50, every: 40 * time.Millisecond, patience: 10 * time.Second, lease: "2s", rest: 200 * time.Millisecond,
-		killed: 300 * time.Millisecond, away: 1500 * time.Millisecond, slow: 2 * time.Second, latency: 300 * time.Millisecond, full: time.Second, stopped: 4 * time.Second,
+		later: 150, inCall: 50, every: 40 * time.Millisecond, patience: 10 * time.Second, lease: "4s", workers: "4", rest: 200 * time.Millisecond,
+		killed: 300 * time.Millisecond, away: 1500 * time.Millisecond, slow: 2 * time.Second, latency: 300 * time.Millisecond, full: time.Second, stopped: 6 * time.Second,
 		settled: 3 * time.Minute, spare: 20,
 	}
 	gale = weather{
-		later: 3000, inCall: 1000, every: 95 * time.Millisecond, patience: 20 * time.Second, lease: "15s", rest: 12 * time.Second,
+		later: 3000, inCall: 1000, every: 95 * time.Millisecond, patience: 20 * time.Second, lease: "15s", workers: "16", rest: 12 * time.Second,
 		killed: 15 * time.Second, away: time.Minute, slow: time.Minute, latency: 3 * time.Second, full: 20 * time.Second, stopped: 40 * time.Second,
 		down: 5 * time.Second, settled: time.Minute,
 	}
@@ -97,7 +99,7 @@ func newStorm(t *testing.T, w weather) *storm {
 			}
 		}
 		n := newNode(t, cfg)
-		n.env = append(n.env, "ROGITO_JOBS_LEASE="+w.lease, "ROGITO_LIMITS_RESERVE=0", "ROGITO_DATABASE_CONNECTIONS=12")
+		n.env = append(n.env, "ROGITO_JOBS_LEASE="+w.lease, "ROGITO_JOBS_WORKERS="+w.workers, "ROGITO_LIMITS_RESERVE=0", "ROGITO_DATABASE_CONNECTIONS=12")
 		nodes = append(nodes, n)
 	}
 	s.house = newHouse(t, nodes...)
@@ -351,19 +353,46 @@ func (s *storm) account(calm time.Time) {
 	if most := records + records/100 + s.spare; uses > most {
 		s.t.Errorf("the key was used %d times for %d records", uses, records)
 	}
+	for _, outcome := range []string{"SIGNED", "FAILED", "UNKNOWN", "USED", ""} {
+		s.t.Logf("uses that ended %q: %d", outcome, figure(s.t, db, `select count(*) from signing_intents where outcome = '`+outcome+`'`))
+	}
 	s.nodes[1].run("audit", "verify")
 	doctor := exec.Command(s.nodes[0].bin, append([]string{"doctor", "--quick"}, s.nodes[0].args...)...)
 	doctor.Env = s.nodes[0].env
 	if out, err := doctor.CombinedOutput(); err != nil {
 		s.t.Errorf("doctor: %v: %s", err, out)
 	}
+	s.quiet()
 	var longest, last float64
 	err = db.QueryRow(s.t.Context(), `select max(updated_at - created_at) / 1000.0, greatest(max(updated_at) - $1, 0) / 1000.0 from signatures`, calm.UnixMilli()).Scan(&longest, &last)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	size := func(table string) int {
+		return figure(s.t, db, `select pg_total_relation_size('`+table+`')`) / max(records, 1)
+	}
+	s.t.Logf("bytes for a record: callbacks %d, idempotency %d, signatures %d", size("callbacks"), size("idempotency"), size("signatures"))
 	s.t.Logf("%d acknowledged, %d DONE, %d in ERROR, key used %d times, refusals %v, longest wait %.1f s, the last ended %.1f s after the last fault, %d callbacks of which %d repeated",
 		len(s.ids), done, failed, uses, s.refusals, longest, last, s.told.all.Load(), s.told.repeated())
+}
+
+// ours are the errors that PostgreSQL's log has of a statement that was ended from outside, and of
+// a server that was taken for dead and tells of a record that another one has ended.
+var ours = regexp.MustCompile(`ERROR:  (canceling|cannot execute|deadlock|could not serialize|terminating|.*"signature_files_pkey")`)
+
+// quiet checks that the log of PostgreSQL has no errors that were made on purpose: whoever
+// looks after it is alerted by them.
+func (s *storm) quiet() {
+	s.t.Helper()
+	said := map[string]int{}
+	for line := range strings.Lines(s.pair.Log()) {
+		if i := strings.Index(line, "ERROR:  "); i >= 0 && !ours.MatchString(line) {
+			said[strings.TrimSpace(line[i:])]++
+		}
+	}
+	if len(said) > 0 {
+		s.t.Errorf("PostgreSQL's log has %v", said)
+	}
 }
 
 // listener takes callbacks, and knows what was told of whom under which id.

@@ -31,13 +31,16 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 			x.config.Log.WarnContext(ctx, "signature ended in error", "record", r.ID, "number", no.Number, "error", no.Err)
 		}
 	} else {
-		f := &ledger.File{ID: store.NewID(), Role: ledger.RoleSigned, Name: r.ID + "." + out.media.Ext, CreatedAt: r.UpdatedAt}
-		if _, err := x.docs.Store(ctx, f, out.src, out.media); err != nil {
-			*r = before
-			return err
+		if x.stored == nil {
+			f := &ledger.File{ID: store.NewID(), Role: ledger.RoleSigned, Name: r.ID + "." + out.media.Ext, CreatedAt: r.UpdatedAt}
+			if _, err := x.docs.Store(ctx, f, out.src, out.media); err != nil {
+				*r = before
+				return err
+			}
+			x.stored = f
 		}
 		x.config.Hook("stored", r.ID)
-		r.State, r.Achieved, r.Signed, r.Signer = ledger.Done, x.achieved(out), f, x.config.Signer(ctx, x.cert)
+		r.State, r.Achieved, r.Signed, r.Signer = ledger.Done, x.achieved(out), x.stored, x.config.Signer(ctx, x.cert)
 	}
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		switch {
@@ -50,7 +53,9 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 	})
 	if err != nil {
 		*r = before
-		if !errors.Is(err, fault.Unavailable) { // else it may be stored, and refer to them; what nothing refers to is swept
+		// A commit that was cut off may have been made, and its record refers to the document
+		// then; one that nothing refers to is swept.
+		if x.unsure = x.unsure || errors.Is(err, fault.Unavailable); !x.unsure {
 			x.docs.Discard(ctx, blobs)
 		}
 		return err

@@ -41,6 +41,8 @@ type run struct {
 	values    []ledger.Value // that were made under intents of this run that count
 	time      time.Time      // of the signatures
 	kept      bool           // values wait with the record
+	stored    *ledger.File   // the signed document, which may have no row yet
+	unsure    bool           // whether it has one
 	committed func() bool    // the caller cannot end the work any more; nil in a worker
 
 	told ledger.Events // what the log tells of the record

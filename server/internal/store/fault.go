@@ -19,6 +19,12 @@ func isNetwork(err error) bool {
 		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool")
 }
 
+// isDamaged says that the file of SQLite is not one, or not whole.
+func isDamaged(err error) bool {
+	var s *sqlite.Error
+	return errors.As(err, &s) && (s.Code()&0xff == sqlite3.SQLITE_CORRUPT || s.Code()&0xff == sqlite3.SQLITE_NOTADB)
+}
+
 // IsConflict says whether a statement met a row with the same key.
 func IsConflict(err error) bool {
 	var p *pgconn.PgError

@@ -1,10 +1,13 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -54,5 +57,17 @@ func TestOtherSchema(t *testing.T) {
 			}
 			again.Close()
 		})
+	}
+}
+
+// A damaged file is refused with what to do about it.
+func TestDamagedFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(store.DatabaseFile(dir), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := store.Open(t.Context(), store.Config{Data: dir, Reserve: -1})
+	if err == nil || !strings.Contains(fault.Explain(err), "restore the last backup") {
+		t.Errorf("%v", err)
 	}
 }

@@ -123,6 +123,9 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	if err := db.engine.migrate(ctx); err != nil {
 		db.engine.close()
+		if isDamaged(err) {
+			err = fmt.Errorf("%w: the file is damaged; keep it, and restore the last backup (rogito restore)", err)
+		}
 		return nil, fmt.Errorf("store: migrate: %w", err)
 	}
 	return db, nil

@@ -47,7 +47,12 @@ func (s *Ledger) Open(ctx context.Context, from request.Caller, id, which string
 		return nil, fault.New(fault.Deleted, "the document was deleted at the end of its retention")
 	}
 	b, err := s.content(ctx, r, f)
-	if err != nil {
+	switch {
+	case errors.Is(err, blob.ErrNotFound):
+		return nil, fault.New(fault.Unavailable, "the storage has lost the %s; the operator's doctor names it", which).Because(err)
+	case errors.Is(err, blob.ErrCorrupt), errors.Is(err, errOtherDocument):
+		return nil, fault.New(fault.Unavailable, "the storage has damaged the %s; the operator's doctor names it", which).Because(err)
+	case err != nil:
 		return nil, err
 	}
 	err = s.DB.Write(ctx, func(tx *store.Tx) error {

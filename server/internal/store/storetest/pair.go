@@ -31,7 +31,7 @@ type member struct {
 	data, port string
 	process    *os.Process
 	gone       chan struct{}
-	log        *strings.Builder
+	log        string // file
 }
 
 // NewPair starts both, with an empty database.
@@ -58,7 +58,7 @@ func NewPair(t testing.TB) *Pair {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.members[i] = &member{data: filepath.Join(dir, fmt.Sprint("data", i)), port: port}
+		p.members[i] = &member{data: filepath.Join(dir, fmt.Sprint("data", i)), port: port, log: filepath.Join(dir, fmt.Sprint("log", i))}
 	}
 	first, second := p.members[0], p.members[1]
 	p.run("initdb", "-D", first.data, "-U", "rogito", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
@@ -103,8 +103,12 @@ func (p *Pair) start(m *member) {
 	cmd := exec.Command(filepath.Join(p.bin, "postgres"), "-D", m.data, "-k", "", "-p", m.port, "-c", "listen_addresses=127.0.0.1",
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "shared_buffers=64MB", "-c", "wal_keep_size=1GB")
 	p.user(cmd)
-	m.log, m.gone = &strings.Builder{}, make(chan struct{})
-	cmd.Stderr = m.log
+	log, err := os.OpenFile(m.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd.Stderr, m.gone = log, make(chan struct{})
 	if err := startTied(cmd, m.gone); err != nil {
 		p.t.Fatalf("start PostgreSQL: %v", err)
 	}
@@ -116,7 +120,7 @@ func (p *Pair) start(m *member) {
 			return
 		}
 		if time.Now().After(end) {
-			p.t.Fatalf("PostgreSQL does not answer: %v: %s", err, m.log)
+			p.t.Fatalf("PostgreSQL does not answer: %v: %s", err, p.Log())
 		}
 	}
 }
@@ -130,9 +134,22 @@ func (p *Pair) end(m *member, how os.Signal) {
 	select {
 	case <-m.gone:
 	case <-time.After(time.Minute):
-		p.t.Fatalf("PostgreSQL does not end: %s", m.log)
+		p.t.Fatalf("PostgreSQL does not end: %s", p.Log())
 	}
 	m.process = nil
+}
+
+// Log is what both have said.
+func (p *Pair) Log() string {
+	var all strings.Builder
+	for _, m := range p.members {
+		b, err := os.ReadFile(m.log)
+		if err != nil {
+			p.t.Logf("read the log of PostgreSQL: %v", err)
+		}
+		all.Write(b)
+	}
+	return all.String()
 }
 
 // Restart stops the primary and starts it again, after a pause.

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"rogito.dev/rogito/server/internal/doctor"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// A server keeps to the connections that it was given, the least there can be: calls with
+// keys, work in the background and callbacks have none of their own, and wait for no others.
+func TestServerKeepsToItsConnections(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int{store.LeastConnections, 3} {
+		database := storetest.Postgres(t)
+		s := newSite(t, func(c *Config) { c.Database, c.DatabaseConnections = database, most })
+		watch, err := store.Open(t.Context(), store.Config{Data: t.TempDir(), Database: database + "&application_name=watch", Reserve: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(watch.Close)
+		var seen, stop atomic.Int64
+		var watching, calls sync.WaitGroup
+		watching.Go(func() {
+			for stop.Load() == 0 {
+				n := storetest.Count(t, watch, `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'rogito'`)
+				seen.Store(max(seen.Load(), n))
+			}
+		})
+		for range 12 {
+			calls.Go(func() {
+				for _, o := range []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true}} {
+					a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), optionsOf(o)), "Idempotency-Key", store.NewID())
+					if a.Status != 200 {
+						t.Errorf("%d/%d %s", a.Status, a.code(), a.Message)
+						return
+					}
+					s.wait(s.record(a).ID, "DONE")
+				}
+			})
+		}
+		calls.Wait()
+		stop.Store(1)
+		watching.Wait()
+		if n := int(seen.Load()); n > most || n < 1 {
+			t.Errorf("%d connections, want at most %d", n, most)
+		}
+	}
+}
+
+// The doctor leaves nothing behind among the documents.
+func TestDoctorLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.sign(b64(samplePDF))
+	files := func() (n int) {
+		err := filepath.WalkDir(filepath.Join(s.cfg.Data, "blobs"), func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				n++
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := files()
+	p := &patient{site: s}
+	for range 3 {
+		if f := p.examine(true)["blobs"]; f.State == doctor.FindingBad {
+			t.Fatalf("%+v", f)
+		}
+	}
+	if n := files(); n != before {
+		t.Errorf("%d files, %d before", n, before)
+	}
+}
