@@ -222,3 +222,28 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 		}
 	})
 }
+
+// What a provider of remote keys has signed is not sent there again either.
+func TestRemoteSignatureIsNeverThrownAway(t *testing.T) {
+	t.Parallel()
+	p, b := newProvider(t, "1"), newRemoteBucket(t)
+	s := newSite(t, p.configure("client_credentials"), b.on(""))
+	c := s.remote("automatic", "p256", "1234")
+	for name, docs := range map[string][]string{"one": {b64(samplePDF)}, "several": {b64(samplePDF), b64([]byte("plain")), b64([]byte("more"))}} {
+		body := m{"inputDocuments": docs, "certificateUsername": c.Username, "certificatePassword": c.Password, "options": m{"batch": len(docs) > 1}}
+		b.room.Store(int32(len(docs)))
+		b.state.Store(bucketSly)
+		if a := s.do("POST", "/EU-QES_automatic", body); a.Status != 503 || a.code() != 105 {
+			t.Errorf("%s: in the call: %d/%d, want 503 with 105", name, a.Status, a.code())
+		}
+		id, _ := s.records()[0]["id"].(string)
+		b.state.Store(bucketThere)
+		if r := s.wait(id, "DONE", "ERROR"); r.State != "DONE" {
+			t.Errorf("%s: %d %s", name, r.number(), deref(r.ErrorMessage))
+		}
+	}
+	if again := p.twice(); len(again) > 0 {
+		t.Errorf("sent twice: %v", again)
+	}
+	s.verifyAudit()
+}

@@ -9,17 +9,14 @@ import (
 
 // How often and for how long a check looks. Who asks is answered within patience, from
 // memory where the look takes longer: a dependency that is slow and works is no reason to
-// send nobody here.
+// send nobody here. Only the first look is waited for, since there is no memory yet.
 const (
 	lookEvery  = time.Second
 	patience   = 500 * time.Millisecond
 	longestRun = 10 * time.Second
 )
 
-var (
-	errUnknown  = errors.New("not known yet")
-	errNoAnswer = errors.New("does not answer")
-)
+var errNoAnswer = errors.New("does not answer")
 
 // Check is one thing that must work, looked at no more than once a second however many ask.
 type Check struct {
@@ -49,9 +46,12 @@ func (c *Check) Ask(ctx context.Context) error {
 		c.running, c.since = make(chan struct{}), time.Now()
 		go c.look(context.WithoutCancel(ctx), c.running)
 	}
-	running := c.running
+	running, longest := c.running, patience
+	if c.looked.IsZero() {
+		longest = longestRun - time.Since(c.since)
+	}
 	c.mu.Unlock()
-	wait := time.NewTimer(patience)
+	wait := time.NewTimer(longest)
 	defer wait.Stop()
 	select {
 	case <-running:
@@ -61,11 +61,8 @@ func (c *Check) Ask(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.running != nil && time.Since(c.since) > longestRun:
+	if c.looked.IsZero() || c.running != nil && time.Since(c.since) >= longestRun {
 		return errNoAnswer
-	case c.looked.IsZero():
-		return errUnknown
 	}
 	return c.err
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -55,11 +56,14 @@ func openPostgres(ctx context.Context, cfg Config) (engine, error) {
 	if !setInURL(cfg.Database, "target_session_attrs") && os.Getenv("PGTARGETSESSIONATTRS") == "" {
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	e := &postgresEngine{log: cfg.Log}
-	c.ConnConfig.OnPgError = e.keep
-	if e.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
+	var others atomic.Pointer[pgxpool.Pool] // known once connections may be open
+	c.ConnConfig.OnPgError = func(_ *pgconn.PgConn, err *pgconn.PgError) bool { return keep(others.Load(), err) }
+	pool, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
 		return nil, err
 	}
+	others.Store(pool)
+	e := &postgresEngine{pool: pool, log: cfg.Log}
 	if err := e.examine(ctx); err != nil {
 		e.pool.Close()
 		return nil, err
@@ -76,9 +80,11 @@ func setInURL(address, name string) bool {
 // keep says whether a connection is good after an error. One to a server that turned
 // read-only, or whose session is not ours any more, would fail again and again; and
 // where one of them is with a server that was demoted, the others may be too.
-func (e *postgresEngine) keep(_ *pgconn.PgConn, err *pgconn.PgError) bool {
+func keep(others *pgxpool.Pool, err *pgconn.PgError) bool {
 	if slices.Contains(elsewhere, err.Code) {
-		go e.pool.Reset()
+		if others != nil {
+			go others.Reset()
+		}
 		return false
 	}
 	return !strings.EqualFold(err.Severity, "FATAL")
