@@ -3,7 +3,6 @@ package signing
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -19,23 +18,6 @@ import (
 // again while the caller or the worker waits, and else kept with the secrets of its record, or in
 // memory where the database takes nothing either. Whoever goes on with the record makes the
 // same draft, as of the same time, and takes the value that was made for its digest.
-
-// finish ends a record with what was signed. What cannot be stored is tried again for as long as
-// a lease lasts, and then kept.
-func (x *run) finish(ctx context.Context, out *signedDocument) error {
-	begun := time.Now()
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := x.end(ctx, out, nil)
-		if !errors.Is(err, fault.Unavailable) || time.Since(begun) > x.config.Lease {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause):
-		}
-	}
-}
 
 // had is the value that was made for a digest before; nil where there is none.
 func (x *run) had(digest []byte) []byte {

@@ -56,14 +56,26 @@ func (x *run) signInCall(asked context.Context) (*ledger.Record, error) {
 }
 
 // signAndEnd signs what was validated and ends the record, in a call and in a
-// worker alike.
+// worker alike. What was signed and cannot be stored is tried again for as long as a
+// lease lasts.
 func (x *run) signAndEnd(ctx context.Context) error {
 	out, err := x.sign(ctx)
 	if err != nil {
 		return err
 	}
 	x.config.Hook("signed", x.record.ID)
-	return x.finish(ctx, out)
+	begun := time.Now()
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := x.end(ctx, out, nil)
+		if !errors.Is(err, fault.Unavailable) || time.Since(begun) > x.config.Lease {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
 }
 
 // sign signs every item.
