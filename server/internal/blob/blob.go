@@ -111,7 +111,7 @@ func Open(ctx context.Context, cfg Config, m *master.Key) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob: open: %w", err)
 	}
-	return &sealedBlobs{bucket: b, master: m, stored: new(atomic.Int64)}, nil
+	return newSealed(b, m), nil
 }
 
 // bucket keeps sealed objects by id; it does not look inside.
@@ -148,6 +148,10 @@ type sealedBlobs struct {
 	master *master.Key
 	owner  string
 	stored *atomic.Int64 // when something was stored last, in milliseconds since 1970
+}
+
+func newSealed(b bucket, m *master.Key) *sealedBlobs {
+	return &sealedBlobs{bucket: b, master: m, stored: new(atomic.Int64)}
 }
 
 func (s *sealedBlobs) For(owner string) Store {

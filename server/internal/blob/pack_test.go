@@ -24,7 +24,7 @@ func openPacked(t *testing.T) (*sealedBlobs, *folder) {
 		t.Fatal(err)
 	}
 	_, m := storetest.Open(t, store.Config{Data: cfg.Data})
-	return &sealedBlobs{bucket: b, master: m}, b.(*folder)
+	return newSealed(b, m), b.(*folder)
 }
 
 func small(i int) []byte { return bytes.Repeat([]byte(fmt.Sprintf("small %d ", i)), 1000+i) }
