@@ -342,7 +342,7 @@ func (s *storm) account(calm time.Time) {
 		if failed++; text == "" || bare.MatchString(text) {
 			s.t.Errorf("%s ended in %d without a reason: %q", id, code, text)
 		}
-		s.t.Logf("%s ended in %d: %s", id, code, text)
+		s.t.Logf("%s ended in %d: %s%s", id, code, text, s.said(id))
 	}
 	if err := rows.Err(); err != nil {
 		s.t.Fatal(err)
@@ -379,6 +379,18 @@ func (s *storm) account(calm time.Time) {
 	s.t.Logf("bytes for a record: callbacks %d, idempotency %d, signatures %d", size("callbacks"), size("idempotency"), size("signatures"))
 	s.t.Logf("%d acknowledged, %d DONE, %d in ERROR, key used %d times, refusals %v, longest wait %v, after the last fault %v, %d callbacks of which %d repeated",
 		len(s.ids), done, failed, uses, s.refusals, longest, after, s.told.all.Load(), s.told.repeated())
+}
+
+// said is what the servers' logs have of a record that is more than a call.
+func (s *storm) said(record string) (lines string) {
+	for _, n := range s.nodes {
+		for line := range strings.Lines(n.log.String()) {
+			if strings.Contains(line, record) && !strings.Contains(line, `"level":"INFO"`) {
+				lines += "\n" + strings.TrimSpace(line)
+			}
+		}
+	}
+	return lines
 }
 
 // waits are the longest time from asking to the end of a record, in all, and without what passed

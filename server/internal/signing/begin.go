@@ -108,7 +108,8 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 		}
 	}
 	if late := time.Since(started); late > x.permitted() {
-		return nil, fmt.Errorf("signing: the key was ready %v after its use was permitted, which is too late", late)
+		return nil, fault.New(fault.Unavailable, "the server was held up before it could use the key").
+			Because(fmt.Errorf("the key was ready %v after its use was permitted, which is too late", late))
 	}
 	return x.key, nil
 }
