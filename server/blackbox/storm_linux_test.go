@@ -35,15 +35,15 @@ type weather struct {
 	killed, away, slow, latency, full, stopped time.Duration // how long the faults last
 	down                                       time.Duration // PostgreSQL, at a restart
 	settled                                    time.Duration // in which everything ends that is asked for, from the last fault on
-	spare                                      int           // uses of a key beyond one in a hundred
+	spare                                      int           // uses of a key beyond one in a hundred: of what was under way where it was killed or stopped
 }
 
 // breeze is what every run of the tests has, gale is make storm.
 var (
 	breeze = weather{
-		later: 150, inCall: 50, burst: 10, every: 400 * time.Millisecond, patience: 10 * time.Second, lease: "4s", workers: "4", rest: 200 * time.Millisecond,
-		killed: 300 * time.Millisecond, away: 1500 * time.Millisecond, slow: 2 * time.Second, latency: 300 * time.Millisecond, full: time.Second, stopped: 6 * time.Second,
-		settled: 3 * time.Minute, spare: 20,
+		later: 120, inCall: 40, burst: 10, every: 400 * time.Millisecond, patience: 10 * time.Second, lease: "3s", workers: "4", rest: 200 * time.Millisecond,
+		killed: 300 * time.Millisecond, away: 1500 * time.Millisecond, slow: 2 * time.Second, latency: 300 * time.Millisecond, full: time.Second, stopped: 5 * time.Second,
+		settled: 3 * time.Minute, spare: 40,
 	}
 	gale = weather{
 		later: 3000, inCall: 1000, burst: 20, every: 1700 * time.Millisecond, patience: 20 * time.Second, lease: "15s", workers: "16", rest: 12 * time.Second,
