@@ -2,7 +2,6 @@ package billing
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -64,16 +63,12 @@ func takeAllowance(ctx context.Context, tx *store.Tx, o order) error {
 
 // returnAllowance takes what was given back out of the count of its time.
 func returnAllowance(ctx context.Context, tx *store.Tx, c *taken, n int64) error {
-	at, err := time.Parse(time.DateOnly, c.day)
-	if err != nil {
-		return fmt.Errorf("account: day of a charge: %w", err)
-	}
 	for _, b := range bounds(account.Quota{}) {
 		if b.product != c.product {
 			continue
 		}
 		_, err := tx.Exec(ctx, `update quota_days set used = used - $4 where account_id = $1 and product = $2 and day = $3 and used >= $4`,
-			c.account, b.name, b.lastDay(at).Format(time.DateOnly), n)
+			c.account, b.name, b.lastDay(c.at).Format(time.DateOnly), n)
 		if err != nil {
 			return err
 		}

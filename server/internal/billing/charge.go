@@ -60,11 +60,10 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now().UTC()
-	err = tx.Later(ctx, `insert into charges (id, account_id, token_id, product, count, day, free, subscribed, paid, amount, record_id, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		b.id, o.caller.AccountID, o.caller.TokenID, o.product.Name, o.count, now.Format(time.DateOnly), b.free, joinShares(b.subscribed), b.paid,
-		int64(b.amount), o.record, now.UnixMilli())
+	err = tx.Later(ctx, `insert into wallet_transactions (id, account_id, amount, vat, description, created_at, token_id, product, count, free, subscribed, paid, taken, record_id)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		b.id, o.caller.AccountID, -int64(b.amount), s.prices.VAT, describe(o.product.Name, b.paid), time.Now().UnixMilli(),
+		o.caller.TokenID, o.product.Name, o.count, b.free, joinShares(b.subscribed), b.paid, int64(b.amount), o.record)
 	return b, err
 }
 
@@ -83,7 +82,7 @@ func (s *Service) take(ctx context.Context, tx *store.Tx, id string, o order) (*
 	} else if b.free, b.left, err = takeQuota(ctx, tx, o, day); err != nil {
 		return nil, err
 	}
-	if err := s.pay(ctx, tx, o, b, o.count-b.free); err != nil {
+	if err := pay(ctx, tx, o, b, o.count-b.free); err != nil {
 		return nil, err
 	}
 	if err := countToken(ctx, tx, o.caller, b); err != nil {
@@ -97,13 +96,13 @@ func (s *Service) take(ctx context.Context, tx *store.Tx, id string, o order) (*
 
 // pay takes the rest of an order from subscriptions and the wallet. Nearly always
 // there is no subscription, and the statement that takes the money makes sure of it.
-func (s *Service) pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest int64) (err error) {
+func pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest int64) (err error) {
 	if rest == 0 {
 		return nil
 	}
 	if o.product.Price > 0 && rest <= int64(maxCredit/o.product.Price) {
 		b.paid, b.amount = rest, money.Micro(rest)*o.product.Price
-		done, err := s.takeUnsubscribed(ctx, tx, o, b)
+		done, err := unsubscribed.take(ctx, tx, o.caller.AccountID, int64(b.amount), o.endpoint.Method, o.endpoint.Segment)
 		if err != nil || done {
 			return err
 		}
@@ -118,7 +117,7 @@ func (s *Service) pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest 
 	if b.paid, b.amount = rest, money.Micro(rest)*o.product.Price; o.product.Price > 0 && rest > int64(maxCredit/o.product.Price) {
 		return noCredit()
 	}
-	return s.takeWallet(ctx, tx, o, b)
+	return takeWallet(ctx, tx, o, b)
 }
 
 // fund is the statement that takes from a balance: $1 is the owner, $2 how much, $3
@@ -137,16 +136,8 @@ func (f fund) take(ctx context.Context, tx *store.Tx, owner string, n int64, fur
 	return rows == 1, err
 }
 
-// takeUnsubscribed takes a bill from the wallet of an account that has no subscription
-// for it; false where it has one, or too little money.
-func (s *Service) takeUnsubscribed(ctx context.Context, tx *store.Tx, o order, b *bill) (bool, error) {
-	taken, err := unsubscribed.take(ctx, tx, o.caller.AccountID, int64(b.amount), o.endpoint.Method, o.endpoint.Segment)
-	if err != nil || !taken {
-		return false, err
-	}
-	return true, s.movement(ctx, tx, o, b)
-}
-
+// unsubscribed is the wallet of an account that has no subscription for an order;
+// nothing is taken where it has one, or too little money.
 var unsubscribed = walletFund + fund(` and not exists (select 1`+inForce("$3", "$4", "$5")+`)`)
 
 // inForce are the subscriptions of account $1 that an order can be paid from.
@@ -229,19 +220,11 @@ func endsFirst(ctx context.Context, tx *store.Tx, o order, now int64) (first sha
 	return first, err
 }
 
-func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill) error {
+func takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill) error {
 	if b.amount == 0 {
 		return nil
 	}
-	err := tx.Expect(ctx, 1, noCredit(), string(walletFund), o.caller.AccountID, int64(b.amount), time.Now().UnixMilli())
-	if err != nil {
-		return err
-	}
-	return s.movement(ctx, tx, o, b)
-}
-
-func (s *Service) movement(ctx context.Context, tx *store.Tx, o order, b *bill) error {
-	return s.transaction(ctx, tx, transaction{account: o.caller.AccountID, amount: -b.amount, charge: b.id, text: describe(o.product.Name, b.paid)})
+	return tx.Expect(ctx, 1, noCredit(), string(walletFund), o.caller.AccountID, int64(b.amount), time.Now().UnixMilli())
 }
 
 // countToken counts what a token pays with, within its own limits and those of
@@ -281,18 +264,13 @@ func (s *Service) Refund(ctx context.Context, tx *store.Tx, id string) error {
 	if id == "" {
 		return nil
 	}
-	c := &taken{bill: bill{id: id}}
-	var subscribed string
-	err := tx.QueryRow(ctx, `update charges set refunded_at = $2 where id = $1 and refunded_at = 0
-		returning account_id, product, day, free, subscribed, paid, amount`, id, time.Now().UnixMilli()).
-		Scan(&c.account, &c.product, &c.day, &c.free, &subscribed, &c.paid, (*int64)(&c.amount))
+	c, err := scanCharge(tx.QueryRow(ctx, `update wallet_transactions set refunded_at = $2 where id = $1 and refunded_at = 0 returning `+chargeColumns, id, time.Now().UnixMilli()))
 	if errors.Is(err, store.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c.subscribed = splitShares(subscribed)
 	return s.giveBack(ctx, tx, c, c.bill)
 }
 

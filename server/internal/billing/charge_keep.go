@@ -29,7 +29,7 @@ func (s *Service) Keep(ctx context.Context, tx *store.Tx, id string, n int) erro
 		return nil
 	}
 	back := c.shrink(c.count - int64(n))
-	rows, err := tx.Exec(ctx, `update charges set count = $2, free = $3, subscribed = $4, paid = $5, amount = $6 where id = $1 and refunded_at = 0 and count = $7`,
+	rows, err := tx.Exec(ctx, `update wallet_transactions set count = $2, free = $3, subscribed = $4, paid = $5, taken = $6 where id = $1 and refunded_at = 0 and count = $7`,
 		id, int64(n), c.free, joinShares(c.subscribed), c.paid, int64(c.amount), c.count)
 	if err != nil || rows == 0 {
 		return err // 0 rows: somebody else gave it back
@@ -40,16 +40,23 @@ func (s *Service) Keep(ctx context.Context, tx *store.Tx, id string, n int) erro
 // taken is a charge as it is stored.
 type taken struct {
 	bill
-	account, token, product, day string
-	count                        int64
+	account, token, product string
+	count                   int64
+	at                      time.Time
 }
 
+const chargeColumns = `id, account_id, token_id, product, count, free, subscribed, paid, taken, created_at`
+
 func readCharge(ctx context.Context, tx *store.Tx, id string) (*taken, error) {
-	c := &taken{bill: bill{id: id}}
+	return scanCharge(tx.QueryRow(ctx, `select `+chargeColumns+` from wallet_transactions where id = $1 and refunded_at = 0`, id))
+}
+
+func scanCharge(row store.Row) (*taken, error) {
+	c := &taken{}
 	var subscribed string
-	err := tx.QueryRow(ctx, `select account_id, token_id, product, day, count, free, subscribed, paid, amount from charges where id = $1 and refunded_at = 0`, id).
-		Scan(&c.account, &c.token, &c.product, &c.day, &c.count, &c.free, &subscribed, &c.paid, (*int64)(&c.amount))
-	c.subscribed = splitShares(subscribed)
+	var at int64
+	err := row.Scan(&c.id, &c.account, &c.token, &c.product, &c.count, &c.free, &subscribed, &c.paid, (*int64)(&c.amount), &at)
+	c.subscribed, c.at = splitShares(subscribed), store.Time(at)
 	return c, err
 }
 
@@ -79,7 +86,7 @@ func (s *Service) giveBack(ctx context.Context, tx *store.Tx, c *taken, b bill) 
 	}
 	if b.free > 0 {
 		if _, err := tx.Exec(ctx, `update quota_days set used = used - $4 where account_id = $1 and product = $2 and day = $3 and used >= $4`,
-			c.account, c.product, c.day, b.free); err != nil {
+			c.account, c.product, c.at.UTC().Format(time.DateOnly), b.free); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,12 @@ func (s *Service) Cover(ctx context.Context, tx *store.Tx, call, id string, n in
 	if err != nil {
 		return 0, err
 	}
+	if b.amount > 0 {
+		if err := s.transaction(ctx, tx, transaction{account: c.account, amount: -b.amount, charge: id, text: describe(p.Name, b.paid)}); err != nil {
+			return 0, err
+		}
+	}
 	return n, tx.Expect(ctx, 1, errors.New("account: the charge changed meanwhile"),
-		`update charges set count = $2, free = free + $3, subscribed = $4, paid = paid + $5, amount = amount + $6 where id = $1 and refunded_at = 0 and count = $7`,
+		`update wallet_transactions set count = $2, free = free + $3, subscribed = $4, paid = paid + $5, taken = taken + $6 where id = $1 and refunded_at = 0 and count = $7`,
 		id, int64(n), b.free, joinShares(append(c.subscribed, b.subscribed...)), b.paid, int64(b.amount), c.count)
 }

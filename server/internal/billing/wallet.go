@@ -43,7 +43,7 @@ type Transaction struct {
 // Transactions lists an account's movements, newest first.
 func (s *Service) Transactions(ctx context.Context, accountID, after string, skip, limit int) ([]Transaction, error) {
 	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(accountID)
-	rows, err := s.db.Read().Query(ctx, `select id, amount, vat, description, created_at from wallet_transactions where account_id = $1`+tail, args...)
+	rows, err := s.db.Read().Query(ctx, `select id, amount, vat, description, created_at from wallet_transactions where account_id = $1 and amount <> 0`+tail, args...)
 	return store.All("list transactions", rows, err, func(r store.Row) (t Transaction, err error) {
 		var at int64
 		err = r.Scan(&t.ID, (*int64)(&t.Amount), &t.VAT, &t.Description, &at)

@@ -1,10 +1,13 @@
 package callback
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -32,17 +35,38 @@ type Delivery struct {
 const selectDelivery = `select id, account_id, scope, record_id, url, method, field, headers, custom, body, retry, settled, active,
 	status, problem, elapsed, started_at, completed_at, created_at, webhook_id from callbacks `
 
-func scanDelivery(row store.Row) (*Delivery, error) {
+func scanDelivery(row store.Row, more ...any) (*Delivery, error) {
 	d := &Delivery{}
 	var active, elapsed, started, completed, created int64
-	err := row.Scan(&d.ID, &d.Account, &d.Scope, &d.Record, &d.URL, &d.Method, &d.Field, &d.headers, &d.Custom, &d.body, &d.Retry,
-		&d.Attempts, &active, &d.Status, &d.Problem, &elapsed, &started, &completed, &created, &d.webhookID)
+	err := row.Scan(append([]any{
+		&d.ID, &d.Account, &d.Scope, &d.Record, &d.URL, &d.Method, &d.Field, &d.headers, &d.Custom, &d.body, &d.Retry,
+		&d.Attempts, &active, &d.Status, &d.Problem, &elapsed, &started, &completed, &created, &d.webhookID,
+	}, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("callback: read delivery: %w", err)
 	}
 	d.Active, d.Elapsed = active != 0, time.Duration(elapsed)*time.Millisecond
 	d.StartedAt, d.CompletedAt, d.CreatedAt = store.Time(started), store.Time(completed), store.Time(created)
 	return d, nil
+}
+
+// loadSigned is load with the secrets that are good for the account.
+func (s *Sender) loadSigned(ctx context.Context, id string) (d *Delivery, secrets []Secret, err error) {
+	rows, err := s.db.Read().Query(ctx, `select d.*, k.secret, k.created_at, k.expires_at from (`+selectDelivery+`where id = $1) d
+		left join callback_secrets k on k.account_id = d.account_id and (k.expires_at = 0 or k.expires_at > $2) order by k.id desc`, id, store.Millis(s.now()))
+	err = store.Each("callback: read delivery", rows, err, func(row store.Row) (err error) {
+		var k secretRow
+		if d, err = scanDelivery(row, k.fields()...); err != nil || k.sealed == nil {
+			return err
+		}
+		secret, err := s.open(&k, d.Account)
+		secrets = append(secrets, secret)
+		return err
+	})
+	if err == nil && d == nil {
+		err = store.ErrNoRows
+	}
+	return d, secrets, err
 }
 
 func (s *Sender) load(ctx context.Context, id string) (*Delivery, error) {
@@ -53,13 +77,13 @@ func (s *Sender) load(ctx context.Context, id string) (*Delivery, error) {
 func (s *Sender) List(ctx context.Context, account, after string, skip, limit int) ([]*Delivery, error) {
 	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(account)
 	rows, err := s.db.Read().Query(ctx, selectDelivery+`where account_id = $1`+tail, args...)
-	return store.All("callback: list", rows, err, scanDelivery)
+	return store.All("callback: list", rows, err, func(r store.Row) (*Delivery, error) { return scanDelivery(r) })
 }
 
 // ListRecord returns the deliveries of one record of an account, newest first.
 func (s *Sender) ListRecord(ctx context.Context, account, record string, limit int) ([]*Delivery, error) {
 	rows, err := s.db.Read().Query(ctx, selectDelivery+`where account_id = $1 and record_id = $2 order by id desc limit $3`, account, record, limit)
-	return store.All("callback: list", rows, err, scanDelivery)
+	return store.All("callback: list", rows, err, func(r store.Row) (*Delivery, error) { return scanDelivery(r) })
 }
 
 // Find returns a delivery of an account, or fault 140.
@@ -74,10 +98,23 @@ func (s *Sender) Find(ctx context.Context, account, id string) (*Delivery, error
 // Data is the record that the delivery carries.
 func (s *Sender) Data(d *Delivery) (json.RawMessage, error) {
 	b, err := s.master.UnsealFor(bodyPurpose, d.owner(), d.body)
+	if err == nil {
+		b, err = io.ReadAll(flate.NewReader(bytes.NewReader(b)))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("callback: unseal: %w", err)
 	}
 	return b, nil
+}
+
+// packed is a body as it is kept: what a record says of its documents and options
+// takes a third of the space.
+func packed(data []byte) []byte {
+	var b bytes.Buffer
+	w, _ := flate.NewWriter(&b, flate.DefaultCompression) // a level that there is
+	_, _ = w.Write(data)                                  // into memory
+	_ = w.Close()
+	return b.Bytes()
 }
 
 func (s *Sender) headersOf(d *Delivery) (map[string]string, error) {
@@ -105,7 +142,7 @@ func (s *Sender) seal(d *Delivery, headers map[string]string, data []byte) error
 		return fmt.Errorf("callback: headers: %w", err)
 	}
 	if d.headers, err = s.master.SealFor(headerPurpose, d.owner(), text); err == nil {
-		d.body, err = s.master.SealFor(bodyPurpose, d.owner(), data)
+		d.body, err = s.master.SealFor(bodyPurpose, d.owner(), packed(data))
 	}
 	if err != nil {
 		return fmt.Errorf("callback: seal: %w", err)

@@ -94,22 +94,34 @@ func (s *Sender) readSecrets(ctx context.Context, q store.Querier, account strin
 	rows, err := q.Query(ctx, `select secret, created_at, expires_at from callback_secrets
 		where account_id = $1 and (expires_at = 0 or expires_at > $2) order by id desc`, account, store.Millis(s.now()))
 	return store.All("callback: read secrets", rows, err, func(r store.Row) (Secret, error) {
-		var sealed []byte
-		var created, expires int64
-		if err := r.Scan(&sealed, &created, &expires); err != nil {
+		var k secretRow
+		if err := r.Scan(k.fields()...); err != nil {
 			return Secret{}, err
 		}
-		text, err := s.master.UnsealFor(secretPurpose, account, sealed)
-		return Secret{string(text), store.Time(created), store.Time(expires)}, err
+		return s.open(&k, account)
 	})
+}
+
+// secretRow is where the columns of a secret go, which may be those of none.
+type secretRow struct {
+	sealed           []byte
+	created, expires *int64
+}
+
+func (k *secretRow) fields() []any { return []any{&k.sealed, &k.created, &k.expires} }
+
+func (s *Sender) open(k *secretRow, account string) (Secret, error) {
+	text, err := s.master.UnsealFor(secretPurpose, account, k.sealed)
+	return Secret{string(text), store.Time(*k.created), store.Time(*k.expires)}, err
 }
 
 // sign adds the three headers of Standard Webhooks, with one signature for
 // each secret that is good.
-func (s *Sender) sign(ctx context.Context, req *http.Request, d *Delivery, body []byte) error {
-	secrets, err := s.Secrets(ctx, d.Account)
-	if err != nil {
-		return err
+func (s *Sender) sign(ctx context.Context, req *http.Request, d *Delivery, body []byte, secrets []Secret) (err error) {
+	if len(secrets) == 0 || !secrets[0].ExpiresAt.IsZero() { // there is no current one yet
+		if secrets, err = s.Secrets(ctx, d.Account); err != nil {
+			return err
+		}
 	}
 	at := s.now()
 	var sigs []string

@@ -142,7 +142,7 @@ func (s *Sender) Work(ctx context.Context, c job.Claim) error {
 
 // attempt makes one, or says how long it has to wait.
 func (s *Sender) attempt(ctx context.Context, c job.Claim) (wait time.Duration, err error) {
-	d, err := s.load(ctx, c.ID)
+	d, secrets, err := s.loadSigned(ctx, c.ID)
 	if errors.Is(err, store.ErrNoRows) {
 		return 0, nil // the record was erased
 	}
@@ -156,7 +156,7 @@ func (s *Sender) attempt(ctx context.Context, c job.Claim) (wait time.Duration, 
 	}
 	defer leave()
 	d.StartedAt = s.now()
-	out, err := s.post(ctx, d)
+	out, err := s.post(ctx, d, secrets)
 	if err != nil {
 		return 0, err
 	}
@@ -171,8 +171,8 @@ type outcome struct {
 	after   time.Duration // Retry-After
 }
 
-func (s *Sender) post(ctx context.Context, d *Delivery) (outcome, error) {
-	req, err := s.request(ctx, d)
+func (s *Sender) post(ctx context.Context, d *Delivery, secrets []Secret) (outcome, error) {
+	req, err := s.request(ctx, d, secrets)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -194,7 +194,7 @@ func (s *Sender) post(ctx context.Context, d *Delivery) (outcome, error) {
 	return out, nil
 }
 
-func (s *Sender) request(ctx context.Context, d *Delivery) (*http.Request, error) {
+func (s *Sender) request(ctx context.Context, d *Delivery, secrets []Secret) (*http.Request, error) {
 	t := &Target{Method: d.Method, Field: d.Field, Custom: json.RawMessage(d.Custom)}
 	data, err := s.Data(d)
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *Sender) request(ctx context.Context, d *Delivery) (*http.Request, error
 	}
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("User-Agent", "rogito")
-	return req, s.sign(ctx, req, d, body)
+	return req, s.sign(ctx, req, d, body, secrets)
 }
 
 func problemOf(err error) string {

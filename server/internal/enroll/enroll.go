@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"rogito.dev/rogito/internal/memo"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
@@ -70,8 +71,7 @@ type Service struct {
 	purse     Purse
 	identify  *identify.Methods
 	config    Config
-	issued    issuedCache
-	standings store.Together[Standing]
+	issued    memo.Memo[string, *Certificate] // those that sign are few, and met again with every signature
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any
 }

@@ -4,59 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// issuedCache holds certificates that were issued: those that sign are few, and
-// met again with every signature. What was ordered and issued never changes;
-// what may is read each time.
-type issuedCache struct {
-	mu sync.Mutex
-	m  map[string]*Certificate // by id
-}
-
-const maxIssued = 1000
-
-func (i *issuedCache) get(id string) *Certificate {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.m[id]
-}
-
-func (i *issuedCache) put(c *Certificate) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.m == nil || len(i.m) >= maxIssued {
-		i.m = map[string]*Certificate{} // what is often used is soon back
+// Issued is ByID for whoever signs with a certificate: its order and what was
+// issued, which never change, and its standing as the credential was read with it.
+// The rest, such as the link of its holder, may be older. Reading a whole row,
+// unsealing and parsing it, took three times as long.
+func (s *Service) Issued(ctx context.Context, cred *keys.Credential) (*Certificate, error) {
+	if known, ok := s.issued.Get(cred.ID); ok {
+		c, now := *known, cred.Certificate
+		if now.State == "" {
+			return nil, errNoCertificate()
+		}
+		c.State, c.Level, c.NotBefore, c.NotAfter = State(now.State), now.Level, store.Time(now.NotBefore), store.Time(now.NotAfter)
+		return &c, nil
 	}
-	i.m[c.ID] = c
-}
-
-// Issued is ByID for whoever signs with a certificate: its order, what was issued
-// and its standing are as they are now. The rest, such as the link of its holder,
-// may be older. Reading a whole row, unsealing and parsing it, took three times as
-// long.
-func (s *Service) Issued(ctx context.Context, id string) (*Certificate, error) {
-	if known := s.issued.get(id); known != nil {
-		c := *known
-		now, err := s.standings.Read(ctx, id, func(ctx context.Context) (now Standing, err error) {
-			err = scanStanding(s.db.Read().QueryRow(ctx, selectStanding, id), func(read Standing) error { now = read; return nil })
-			return now, err
-		})
-		c.State, c.Level, c.NotBefore, c.NotAfter = now.State, now.Level, now.NotBefore, now.NotAfter
-		return &c, err
-	}
-	c, err := s.ByID(ctx, id)
+	c, err := s.ByID(ctx, cred.ID)
 	if err == nil && c.State == Done && !c.altered {
-		s.issued.put(c)
+		s.issued.Put(c.ID, c, len(c.DER))
 		own := *c
 		c = &own
 	}
 	return c, err
 }
+
+func errNoCertificate() error { return fault.New(fault.NotFound, "no such certificate") }
 
 const selectStanding = `select state, security_level, not_before, not_after from certificates where id = $1`
 
@@ -66,7 +42,7 @@ func scanStanding(row store.Row, judge func(Standing) error) error {
 	var before, after int64
 	err := row.Scan(&now.State, &now.Level, &before, &after)
 	if errors.Is(err, store.ErrNoRows) {
-		return fault.New(fault.NotFound, "no such certificate")
+		return errNoCertificate()
 	}
 	if err != nil {
 		return fmt.Errorf("enroll: read certificate: %w", err)

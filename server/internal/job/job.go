@@ -278,9 +278,10 @@ func (q *Queue) round(ctx, works context.Context, l *lane, polled bool) (bool, e
 
 // begin has a row worked on.
 func (q *Queue) begin(ctx context.Context, l *lane, c Claim, reserved bool) {
-	count := func(n int) {
+	count := func(n int) (full bool) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		full = l.busy >= l.Workers
 		if reserved {
 			l.reserved += n
 		} else {
@@ -289,11 +290,17 @@ func (q *Queue) begin(ctx context.Context, l *lane, c Claim, reserved bool) {
 		if l.accounts[c.Account] += n; l.accounts[c.Account] == 0 {
 			delete(l.accounts, c.Account)
 		}
+		return full
 	}
 	count(1)
 	release := q.Hold(c.Table, c.ID, c.Lease)
 	q.work.Go(func() {
-		defer func() { release(); count(-1); l.stir() }()
+		defer func() {
+			release()
+			if count(-1) { // what waits may have waited for this worker
+				l.stir()
+			}
+		}()
 		if l.Timeout > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, l.Timeout)

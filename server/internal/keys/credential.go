@@ -27,6 +27,16 @@ type Credential struct {
 	Remote    string // provider that has the key; empty: it is here
 	sealed    []byte
 	totp      []byte // sealed; nil where there is none
+	// Certificate is how its certificate stood when the credential was read.
+	Certificate CertificateStanding
+}
+
+// CertificateStanding is what of a certificate may change; the state is empty where
+// there is no certificate, and times are milliseconds.
+type CertificateStanding struct {
+	State               string
+	Level               int
+	NotBefore, NotAfter int64
 }
 
 // Owner is what the key of a credential is bound to: its row, its kind and its
@@ -175,11 +185,24 @@ func (s *Store) Enrol(ctx context.Context, tx *store.Tx, id, secret string) erro
 
 const totpPurpose = "totp"
 
-const selectCredential = `select id, account_id, username, kind, level, algorithm, sealed, totp, remote from credentials `
+// A credential is read together with the standing of its certificate: whoever
+// wants to use the one asks about the other.
+const credentialColumns = `c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp, c.remote,
+	coalesce(k.state, ''), coalesce(k.security_level, 0), coalesce(k.not_before, 0), coalesce(k.not_after, 0)`
+
+const fromCredentials = ` from credentials c left join certificates k on k.id = c.id `
+
+const selectCredential = `select ` + credentialColumns + fromCredentials
+
+// fields are where credentialColumns go.
+func (c *Credential) fields() []any {
+	k := &c.Certificate
+	return []any{&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &c.Remote, &k.State, &k.Level, &k.NotBefore, &k.NotAfter}
+}
 
 func scanCredential(row store.Row) (*Credential, error) {
 	c := &Credential{}
-	err := row.Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &c.Remote)
+	err := row.Scan(c.fields()...)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil
 	}
@@ -209,11 +232,10 @@ func (s *Store) findWithLock(ctx context.Context, account, username string) (*Cr
 func (s *Store) readWithLock(ctx context.Context, account, username string) (*withLock, error) {
 	c := &withLock{}
 	var hard int64
-	err := s.db.Read().QueryRow(ctx, `select c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp, c.remote,
-			coalesce(l.failures, 0), coalesce(l.locked_until, 0), coalesce(l.hard, 0)
-		from credentials c left join credential_locks l on l.id = $3
+	err := s.db.Read().QueryRow(ctx, `select `+credentialColumns+`, coalesce(l.failures, 0), coalesce(l.locked_until, 0), coalesce(l.hard, 0)
+		`+fromCredentials+` left join credential_locks l on l.id = $3
 		where c.account_id = $1 and c.username = $2`, account, username, lockID("", account, username)).
-		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &c.Remote, &c.failures, &c.until, &hard)
+		Scan(append(c.fields(), &c.failures, &c.until, &hard)...)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil
 	}
@@ -227,12 +249,12 @@ func (s *Store) readWithLock(ctx context.Context, account, username string) (*wi
 // Find returns a credential of an account by its username, nil when there is
 // none.
 func (s *Store) Find(ctx context.Context, account, username string) (*Credential, error) {
-	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where account_id = $1 and username = $2`, account, username))
+	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where c.account_id = $1 and c.username = $2`, account, username))
 }
 
 // ByID returns a credential, nil when there is none.
 func (s *Store) ByID(ctx context.Context, id string) (*Credential, error) {
-	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where id = $1`, id))
+	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where c.id = $1`, id))
 }
 
 // Uses says whether a key is one that this server uses, or has used: its own, one
@@ -304,7 +326,7 @@ func (s *Store) Usernames(ctx context.Context, account string) (map[string]strin
 // ByUsername returns every credential of a username, whosever it is: for the
 // operator's command line.
 func (s *Store) ByUsername(ctx context.Context, username string) ([]*Credential, error) {
-	rows, err := s.db.Read().Query(ctx, selectCredential+`where username = $1`, username)
+	rows, err := s.db.Read().Query(ctx, selectCredential+`where c.username = $1`, username)
 	return store.All("read credentials", rows, err, scanCredential)
 }
 
@@ -336,7 +358,7 @@ func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 	if err := intent.Forbid(ctx, tx, intent.Certificate, id); err != nil {
 		return err
 	}
-	c, err := scanCredential(tx.QueryRow(ctx, selectCredential+`where id = $1`, id))
+	c, err := scanCredential(tx.QueryRow(ctx, selectCredential+`where c.id = $1`, id))
 	if err != nil || c == nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (s *Store) tell(ctx context.Context, tx *store.Tx, id string, hold *bool) e
 	if s.config.Log == nil {
 		return nil
 	}
-	c, err := scanCredential(tx.QueryRow(ctx, selectCredential+`where id = $1`, id))
+	c, err := scanCredential(tx.QueryRow(ctx, selectCredential+`where c.id = $1`, id))
 	if err != nil || c == nil {
 		return err
 	}

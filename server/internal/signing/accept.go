@@ -155,7 +155,7 @@ func (s *Service) judge(ctx context.Context, at *keys.Store, req *request.Reques
 
 // certificateOf is the certificate of a credential, if it may be used now.
 func (s *Service) certificateOf(ctx context.Context, cred *keys.Credential) (*enroll.Certificate, error) {
-	cert, err := s.enroll.Issued(ctx, cred.ID)
+	cert, err := s.enroll.Issued(ctx, cred)
 	if err != nil {
 		return nil, err
 	}

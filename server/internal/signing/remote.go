@@ -68,7 +68,7 @@ func (x *run) openRemote(ctx context.Context) error {
 	if err != nil {
 		return providerRefusal(err)
 	}
-	own, err := x.certificates.parse(x.cert.DER)
+	own, err := x.parse(x.cert.DER)
 	if err != nil {
 		return fmt.Errorf("signing: certificate: %w", err)
 	}

@@ -105,14 +105,14 @@ func (x *run) proceed(ctx context.Context) (err error) {
 		x.secrets.Kept = kept
 	}
 	x.docs = documents.New(x.documents, r, x.secrets)
-	if x.cert, err = x.enroll.Issued(ctx, r.CertificateID); err != nil {
-		return err
-	}
-	if x.cred, err = x.keys.ByID(ctx, x.cert.ID); err != nil {
+	if x.cred, err = x.keys.ByID(ctx, r.CertificateID); err != nil {
 		return err
 	}
 	if x.cred == nil {
 		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate's key is gone"}
+	}
+	if x.cert, err = x.enroll.Issued(ctx, x.cred); err != nil {
+		return err
 	}
 	if err := x.checkUnsent(ctx); err != nil {
 		return err

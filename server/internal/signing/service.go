@@ -16,6 +16,7 @@ package signing
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"runtime"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/fetch"
+	"rogito.dev/rogito/internal/memo"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
@@ -153,8 +155,8 @@ type Service struct {
 	documents    documents.Config
 	jobs         *job.Queue
 	config       Config
-	certificates certificateCache
-	computing    chan struct{} // workers that use a key, one for each processor
+	certificates memo.Memo[string, *x509.Certificate] // parsed, by their bytes
+	computing    chan struct{}                        // workers that use a key, one for each processor
 	remembered   memory
 	// Render turns a record into what callbacks carry.
 	Render func(*ledger.Record) any

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,13 +104,13 @@ func (x *run) signParams() (ades.SignParams, error) {
 		p.PSS = x.remote.credential.NeedsPSS()
 		x.remote.hash, x.remote.pss = p.Digest(), p.PSS
 	}
-	cert, err := x.certificates.parse(x.cert.DER)
+	cert, err := x.parse(x.cert.DER)
 	if err != nil {
 		return p, fmt.Errorf("signing: certificate: %w", err)
 	}
 	p.Certificate = cert
 	for _, der := range x.cert.Chain {
-		c, err := x.certificates.parse(der)
+		c, err := x.parse(der)
 		if err != nil {
 			return p, fmt.Errorf("signing: chain: %w", err)
 		}
@@ -188,4 +189,17 @@ func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 	}
 	x.values = append(x.values, ledger.Value{Intent: x.uses[0], Digest: d.Digest(), Value: value})
 	return value, nil
+}
+
+// parse reads a certificate; those of who signs are few, and met again with every
+// signature.
+func (s *Service) parse(der []byte) (*x509.Certificate, error) {
+	if c, ok := s.certificates.Get(string(der)); ok {
+		return c, nil
+	}
+	c, err := x509.ParseCertificate(der)
+	if err == nil {
+		s.certificates.Put(string(der), c, 4*len(der))
+	}
+	return c, err
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -190,6 +191,58 @@ func TestAskFurther(t *testing.T) {
 		}
 		if n := storetest.Count(t, db, `select count(*) from counted`); n != 0 {
 			t.Errorf("%d rows", n)
+		}
+	})
+}
+
+// What is asked together is judged in its order, each with its own row or none.
+func TestAsk(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		ctx := context.Background()
+		storetest.Exec(t, db, storetest.Things)
+		storetest.Exec(t, db, `insert into things (id, n) values ('a', 1), ('b', 2)`)
+		type answer struct {
+			id string
+			n  int64
+			no *int64
+		}
+		ask := func(tx *store.Tx, got *[]answer, id string, least int) error {
+			return tx.Ask(ctx, func(r store.Row) error {
+				var a answer
+				err := r.Scan(&a.id, &a.n, &a.no)
+				if errors.Is(err, store.ErrNoRows) {
+					err = nil
+				}
+				*got = append(*got, a)
+				return err
+			}, `select id, n, cast(null as bigint) from things where id = $1 and n >= $2 order by id`, id, least)
+		}
+		var got []answer
+		err := db.Write(ctx, func(tx *store.Tx) error {
+			err := errors.Join(ask(tx, &got, "b", 1), ask(tx, &got, "nobody", 1), ask(tx, &got, "a", 1))
+			if err == nil {
+				err = tx.Answered(ctx)
+			}
+			if want := []answer{{id: "b", n: 2}, {}, {id: "a", n: 1}}; !slices.Equal(got, want) {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		err = db.Write(ctx, func(tx *store.Tx) error {
+			for range 3 {
+				err := tx.Ask(ctx, func(store.Row) error { asked++; return errUnmet }, `select n from things where id = $1`, "a")
+				if err != nil {
+					return err
+				}
+			}
+			return tx.Later(ctx, `update things set n = 7`)
+		})
+		if n := storetest.Count(t, db, `select count(*) from things where n = 7`); !errors.Is(err, errUnmet) || asked != 1 || n != 0 {
+			t.Errorf("%v after %d answers, %d changed", err, asked, n)
 		}
 	})
 }

@@ -24,6 +24,8 @@ type statement struct {
 	args  []any
 	// take gets the outcome; nil where nobody looks at it.
 	take func(pgx.BatchResults) error
+	// judge reads the first row of a query; others may be asked in the same statement.
+	judge func(Row) error
 	// wrap gives an error its meaning; nil leaves it as it is.
 	wrap func(error) error
 }
@@ -42,6 +44,7 @@ func (t *postgresTx) flush(ctx context.Context, last ...statement) error {
 		t.begun = true
 		all = append([]statement{beginning}, all...)
 	}
+	all = t.joined(all)
 	b := &pgx.Batch{}
 	for _, s := range all {
 		b.Queue(s.query, s.args...)

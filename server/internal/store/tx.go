@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -85,12 +84,11 @@ func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query stri
 
 // Ask is Later for a query of one row, which judge reads. Where judge does not
 // like it, the transaction fails with its error: at the latest before anything
-// is committed. Several that follow one another are one conversation on
-// PostgreSQL; Answered has them judged now. Judge may ask further.
+// is committed. Several that follow one another are one statement on PostgreSQL;
+// Answered has them judged now. Judge may ask further.
 func (t *Tx) Ask(ctx context.Context, judge func(Row) error, query string, args ...any) error {
 	if t.postgres != nil {
-		t.postgres.asked = true
-		t.postgres.waiting = append(t.postgres.waiting, statement{query: query, args: args, take: func(r pgx.BatchResults) error { return judge(r.QueryRow()) }})
+		t.postgres.ask(query, args, judge)
 		return ctx.Err()
 	}
 	return judge(t.QueryRow(ctx, query, args...))

@@ -76,9 +76,10 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 		return nil, err
 	}
 	err = each(ctx, q, func(row store.Row) error {
-		id, f, err := scanFile(row)
+		f := &fileRow{}
+		err := row.Scan(f.fields()...)
 		if err == nil {
-			rows[id].place(f)
+			rows[f.record].place(f.file())
 		}
 		return err
 	}, selectFile+`where signature_id`+in+` order by role, position`, ids...)

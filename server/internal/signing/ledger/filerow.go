@@ -17,16 +17,28 @@ const fileColumns = `signature_id, id, role, position, validated, source_type, s
 
 const selectFile = `select ` + fileColumns + `, deleted_at from signature_files `
 
-func scanFile(row store.Row) (record string, f *File, err error) {
-	f = &File{}
-	var md5, sha256 []byte
-	var deleted, created int64
-	err = row.Scan(&record, &f.ID, &f.Role, &f.Position, &f.validated, &f.SourceType, &f.Source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &md5, &sha256, &f.Name, &f.Blob, &created, &deleted)
-	f.MD5, f.SHA256, f.deleted, f.CreatedAt = hex.EncodeToString(md5), hex.EncodeToString(sha256), deleted != 0, store.Time(created)
-	if f.Name == "" {
-		f.Name = f.usualName(record)
+// fileRow is where the columns of a file go.
+type fileRow struct {
+	File
+	record           string
+	md5, sha256      []byte
+	deleted, created int64
+}
+
+func (r *fileRow) fields() []any {
+	f := &r.File
+	return []any{
+		&r.record, &f.ID, &f.Role, &f.Position, &f.validated, &f.SourceType, &f.Source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &r.md5, &r.sha256, &f.Name, &f.Blob, &r.created, &r.deleted,
 	}
-	return record, f, err
+}
+
+func (r *fileRow) file() *File {
+	f := &r.File
+	f.MD5, f.SHA256, f.deleted, f.CreatedAt = hexOf(r.md5), hexOf(r.sha256), r.deleted != 0, store.Time(r.created)
+	if f.Name == "" {
+		f.Name = f.usualName(r.record)
+	}
+	return f
 }
 
 // usualName is how a document is called that nobody has named: an input by its

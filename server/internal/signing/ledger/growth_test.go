@@ -209,13 +209,8 @@ func shaOf(s string) []byte { sum := sha256.Sum256([]byte(s)); return sum[:] }
 // pay writes what a signature costs.
 func (g *grown) pay(ctx context.Context, tx *store.Tx, r *Record) error {
 	at := store.Millis(r.CreatedAt)
-	err := tx.Later(ctx, `insert into charges (id, account_id, token_id, product, count, day, free, subscribed, paid, amount, record_id, created_at) values ($1, $2, $3, 'signature', 1, '2026-11-16', 0, '', 1, 50000, $4, $5)`,
-		r.ChargeID, r.AccountID, r.TokenID, r.ID, at)
-	if err == nil {
-		err = tx.Later(ctx, `insert into wallet_transactions (id, account_id, amount, vat, description, charge_id, created_at) values ($1, $2, -50000, 22, 'signature', $3, $4)`,
-			store.NewID(), r.AccountID, r.ChargeID, at)
-	}
-	return err
+	return tx.Later(ctx, `insert into wallet_transactions (id, account_id, amount, vat, description, created_at, token_id, product, count, paid, taken, record_id)
+		values ($1, $2, -50000, 22, 'signature', $3, $4, 'signature', 1, 1, 50000, $5)`, r.ChargeID, r.AccountID, at, r.TokenID, r.ID)
 }
 
 // endIn ends the record: signed, or in error where no key was used.
@@ -545,7 +540,7 @@ func (g *grown) sizes(t *testing.T, n int) {
 	query := `select name, cast(sum(pgsize) as bigint) from dbstat group by name order by 2 desc`
 	if g.db.Dialect() == store.PostgreSQL {
 		query = `select relname, pg_relation_size(oid) from pg_class where relkind in ('r', 'i', 't') order by 2 desc`
-		for _, table := range []string{"audit_events", "signatures", "signature_files", "signing_intents", "charges", "wallet_transactions"} {
+		for _, table := range []string{"audit_events", "signatures", "signature_files", "signing_intents", "wallet_transactions"} {
 			if _, err := g.db.Pool().Exec(t.Context(), `vacuum `+table); err != nil {
 				t.Fatal(err)
 			}

@@ -168,22 +168,24 @@ func (s *Ledger) ByID(ctx context.Context, id string) (*Record, error) {
 }
 
 func (s *Ledger) find(ctx context.Context, where string, args ...any) (*Record, error) {
-	r, err := s.scan(s.DB.Read().QueryRow(ctx, `select `+columns+` from signatures `+where, args...))
-	if errors.Is(err, store.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "no such signature")
+	var r *Record
+	err := each(ctx, s.DB.Read(), func(row store.Row) error {
+		f := &fileRow{}
+		again, err := s.scanWith(row, f.fields()...)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			r = again
+		}
+		r.place(f.file())
+		return nil
+	}, `select r.*, f.`+strings.ReplaceAll(fileColumns, ", ", ", f.")+`, f.deleted_at from (select `+columns+` from signatures `+where+`) r
+		join signature_files f on f.signature_id = r.id order by f.role, f.position`, args...)
+	if err == nil && r == nil { // every record has an input
+		err = fault.New(fault.NotFound, "no such signature")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r, s.loadFiles(ctx, r)
-}
-
-func (s *Ledger) loadFiles(ctx context.Context, r *Record) error {
-	return each(ctx, s.DB.Read(), func(row store.Row) error {
-		_, f, err := scanFile(row)
-		r.place(f)
-		return err
-	}, selectFile+`where signature_id = $1 order by role, position`, r.ID)
+	return r, err
 }
 
 func (s *Ledger) Insert(ctx context.Context, tx *store.Tx, r *Record) error {

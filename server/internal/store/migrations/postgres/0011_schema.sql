@@ -89,16 +89,27 @@ create table wallets (
 	updated_at bigint not null
 );
 
+-- A movement of a wallet. One that a call was charged with says what for and how it
+-- was paid, free ones and those of subscriptions too, which move no money.
 create table wallet_transactions (
-	account_id  text   not null references accounts (id),
-	id          text   not null,
-	amount      bigint not null,
+	amount      bigint not null, -- that moved; spending is below zero
 	vat         bigint not null default 0,
-	description text   not null,
-	charge_id   text   not null default '',
 	created_at  bigint not null,
-	primary key (account_id, id)
+	count       bigint not null default 0, -- what the charge pays for, in all
+	free        bigint not null default 0, -- of these
+	paid        bigint not null default 0, -- of these, with money
+	taken       bigint not null default 0, -- the money
+	refunded_at bigint not null default 0,
+	id          text not null primary key,
+	account_id  text not null references accounts (id),
+	description text not null,
+	charge_id   text not null default '', -- that a later movement belongs to
+	token_id    text not null default '',
+	product     text not null default '', -- empty: it is no charge
+	subscribed  text not null default '', -- what subscriptions paid
+	record_id   text not null default ''
 );
+create index wallet_transactions_account on wallet_transactions (account_id, id) where amount <> 0;
 
 create table subscriptions (
 	id         text    not null primary key,
@@ -123,22 +134,6 @@ create table quota_days (
 	day        text   not null,
 	used       bigint not null,
 	primary key (account_id, product, day)
-);
-
-create table charges (
-	count       bigint not null,
-	free        bigint not null default 0,
-	paid        bigint not null default 0,
-	amount      bigint not null default 0,
-	created_at  bigint not null,
-	refunded_at bigint not null default 0,
-	id          text   not null primary key,
-	account_id  text   not null references accounts (id),
-	token_id    text   not null,
-	product     text   not null,
-	day         text   not null,
-	subscribed  text   not null default '',
-	record_id   text   not null
 );
 
 create table meter_leases (

@@ -87,16 +87,27 @@ create table wallets (
 	updated_at integer not null
 );
 
+-- A movement of a wallet. One that a call was charged with says what for and how it
+-- was paid, free ones and those of subscriptions too, which move no money.
 create table wallet_transactions (
-	account_id  text    not null references accounts (id),
-	id          text    not null,
-	amount      integer not null,
+	amount      integer not null, -- that moved; spending is below zero
 	vat         integer not null default 0,
-	description text    not null,
-	charge_id   text    not null default '',
 	created_at  integer not null,
-	primary key (account_id, id)
+	count       integer not null default 0, -- what the charge pays for, in all
+	free        integer not null default 0, -- of these
+	paid        integer not null default 0, -- of these, with money
+	taken       integer not null default 0, -- the money
+	refunded_at integer not null default 0,
+	id          text not null primary key,
+	account_id  text not null references accounts (id),
+	description text not null,
+	charge_id   text not null default '', -- that a later movement belongs to
+	token_id    text not null default '',
+	product     text not null default '', -- empty: it is no charge
+	subscribed  text not null default '', -- what subscriptions paid
+	record_id   text not null default ''
 ) without rowid;
+create index wallet_transactions_account on wallet_transactions (account_id, id) where amount <> 0;
 
 create table subscriptions (
 	id         text    not null primary key,
@@ -121,22 +132,6 @@ create table quota_days (
 	day        text   not null,
 	used       integer not null,
 	primary key (account_id, product, day)
-) without rowid;
-
-create table charges (
-	id          text    not null primary key,
-	account_id  text    not null references accounts (id),
-	token_id    text    not null,
-	product     text    not null,
-	count       integer not null,
-	day         text    not null,
-	free        integer not null default 0,
-	subscribed  text    not null default '',
-	paid        integer not null default 0,
-	amount      integer not null default 0,
-	record_id   text    not null,
-	created_at  integer not null,
-	refunded_at integer not null default 0
 ) without rowid;
 
 create table meter_leases (
