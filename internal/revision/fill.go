@@ -286,6 +286,9 @@ func (c *comparison) hides(was, is *field) string {
 			return whyGone
 		}
 		button := c.new.kind(is) == "Btn"
+		if button && c.old.doc.Name(was.widgets[i].dict.Get("AS")) != "" && c.new.doc.Name(w.dict.Get("AS")) == "" {
+			return whyGone // readers show none of its states
+		}
 		if button {
 			before, after = c.old.dict(before).Get(c.old.state(was.widgets[i].dict)), c.new.dict(after).Get(c.new.state(w.dict))
 		}

@@ -58,7 +58,8 @@ var (
 )
 
 // mistyped finds a key whose value is of another type than the standard gives
-// it, or stands elsewhere by itself, and was not so before.
+// it, stands elsewhere by itself, or nowhere, and was not so before. MuPDF draws
+// nothing of a page with an annotation that refers to nothing.
 func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.Name, bool) {
 	if is == nil {
 		return "", false
@@ -66,10 +67,11 @@ func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.
 	for _, e := range is.Entries {
 		want := types[e.Key]
 		_, byRef := e.Value.(pdf.Ref)
-		if want != 0 && (!c.new.isOf(e.Value, want) || byRef && scalar(c.new, e.Value)) && !c.equal(c.get(was, e.Key), e.Value, e.Key) {
+		null := c.isNull(c.new, e.Value)
+		if (want != 0 && (!c.new.isOf(e.Value, want) || byRef && scalar(c.new, e.Value)) || byRef && null) && !c.equal(c.get(was, e.Key), e.Value, e.Key) {
 			return e.Key, true
 		}
-		if was != nil && !was.Has(e.Key) && c.isNull(c.new, e.Value) {
+		if was != nil && !was.Has(e.Key) && null {
 			return e.Key, true // for some readers the key is there
 		}
 	}
@@ -114,7 +116,7 @@ func (m *model) isOf(o pdf.Object, want kinds) bool {
 	case *pdf.Dict:
 		if want&isLook != 0 {
 			for _, e := range x.Entries {
-				if !m.isOf(e.Value, isStream) {
+				if v, err := m.doc.Resolve(e.Value); err != nil || !m.isOf(v, isStream) || v == nil && e.Value != nil {
 					return false
 				}
 			}

@@ -265,6 +265,9 @@ func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth i
 	if !both && (scalar(m.old, a) || scalar(m.new, b)) {
 		return false
 	}
+	if v, err := m.new.doc.Resolve(b); !refA && err == nil && v == nil {
+		return false // some readers stop at a reference to nothing, and not at null
+	}
 	if both && x == y && m.ages.of(x.Num, key) <= m.old.rev {
 		return true
 	}

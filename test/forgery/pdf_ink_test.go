@@ -709,6 +709,25 @@ func makeSpelled(t *testing.T, m *materials) []specimen {
 			}
 		}
 	}
+	for num, keys := range map[int][]string{7: {"V", "DA", "F", "AP", "Rect"}, 9: {"AS", "V", "FT", "AP"}, 12: {"Contents", "F", "Rect"}} {
+		for _, key := range keys {
+			for _, nothing := range []string{"null", "199 0 R"} {
+				list = append(list, prepared{fmt.Sprintf("%s of object %d becomes %s", key, num, nothing), 0, "", func(*editor) {}, func(e *editor) { e.put(num, key, nothing) }})
+			}
+		}
+	}
+	for name, do := range map[string]func(e *editor){
+		"an annotation":            func(e *editor) { e.annots(raw.Ref{Num: 199}) },
+		"a field":                  func(e *editor) { e.fields(raw.Ref{Num: 199}) },
+		"a page":                   func(e *editor) { e.list(2, "Kids", raw.Ref{Num: 199}) },
+		"a part of the content":    func(e *editor) { e.put(3, "Contents", "[4 0 R 199 0 R]") },
+		"a part of the rectangle":  func(e *editor) { e.put(7, "Rect", "[20 100 120 199 0 R]") },
+		"a state of the check box": func(e *editor) { e.put(9, "AP", "<</N<</Yes 10 0 R/Off 11 0 R/On 199 0 R>>>>") },
+		"a font of the form":       func(e *editor) { e.put(6, "DR", "<</Font<</Helv 5 0 R/New 199 0 R>>>>") },
+		"a font of the page":       func(e *editor) { e.put(3, "Resources", "<</Font<</F1 5 0 R/New 199 0 R>>>>") },
+	} {
+		list = append(list, prepared{name + " that is nowhere", 0, "", func(*editor) {}, do})
+	}
 	list = append(list, prepared{"a null that is left out", 0, genuine, func(e *editor) {
 		e.put(3, "Tabs", "null")
 		e.put(7, "MK", "null")
