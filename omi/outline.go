@@ -69,7 +69,7 @@ func (l *layout) outlines() {
 		return province{l.pub.places[i].province, l.pub.places[i].region}
 	})
 	zones, places := len(l.pub.zones), len(l.pub.places)
-	d := &draughts{l: l, boxes: make([]geo.Box, zones), placeOf: make([]int, zones), provinceOf: make([]uint16, places), drawn: make([][]byte, zones+places+len(provinces))}
+	d := &outlineBuilder{l: l, boxes: make([]geo.Box, zones), placeOf: make([]int, zones), provinceOf: make([]uint16, places), drawn: make([][]byte, zones+places+len(provinces))}
 	for i, p := range l.pub.places {
 		n, _ := slices.BinarySearchFunc(provinces, p.province, func(p province, code string) int { return strings.Compare(p.code, code) })
 		d.provinceOf[i] = uint16(n)
@@ -85,20 +85,20 @@ func (l *layout) outlines() {
 		byProvince[in] = append(byProvince[in], zone)
 	}
 	var wg sync.WaitGroup
-	jobs := make(chan func(*easel))
+	jobs := make(chan func(*canvas))
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			e := &easel{has: make([]bool, mostLabels+1)}
+			e := &canvas{has: make([]bool, mostLabels+1)}
 			for job := range jobs {
 				job(e)
 			}
 		})
 	}
 	for in, zones := range byProvince {
-		jobs <- func(e *easel) { d.areas(e, zones, in, len(provinces)) }
+		jobs <- func(e *canvas) { d.areas(e, zones, in, len(provinces)) }
 	}
 	for _, zones := range d.windows() {
-		jobs <- func(e *easel) { d.zones(e, zones) }
+		jobs <- func(e *canvas) { d.zones(e, zones) }
 	}
 	close(jobs)
 	wg.Wait()
@@ -116,8 +116,8 @@ func boxOf(o *outline) geo.Box {
 	return box
 }
 
-// draughts draws the outlines of a publication.
-type draughts struct {
+// outlineBuilder draws the outlines of a publication.
+type outlineBuilder struct {
 	l          *layout
 	boxes      []geo.Box // of zones with ground
 	placeOf    []int     // the municipality of each zone
@@ -125,10 +125,10 @@ type draughts struct {
 	drawn      [][]byte  // zones, municipalities, provinces
 }
 
-// easel is what one worker draws on. Its space serves window after window: without
+// canvas is what one worker draws on. Its space serves window after window: without
 // that, what is thrown away costs half of the time, and a third of the import's
 // memory.
-type easel struct {
+type canvas struct {
 	geo.Mosaic
 	has    []bool // labels that were painted
 	points []geo.Point
@@ -148,7 +148,7 @@ type tracedRing struct {
 
 // windows sorts the zones with ground by where their municipality lies, so that a
 // municipality is drawn whole, with what is around it.
-func (d *draughts) windows() [][]int {
+func (d *outlineBuilder) windows() [][]int {
 	boxes := map[int]geo.Box{}
 	for _, zone := range d.l.ranked {
 		place := d.placeOf[zone]
@@ -170,7 +170,7 @@ func (d *draughts) windows() [][]int {
 // lay puts zones, and all others around them, on a mosaic of squares of at least a
 // size. Larger zones come first, so that of two the smaller one has a square, as in
 // a lookup. Those of the zones that hold the centre of no square get one.
-func (d *draughts) lay(e *easel, zones []int, size int32, label func(zone int) uint16) {
+func (d *outlineBuilder) rasterize(e *canvas, zones []int, size int32, label func(zone int) uint16) {
 	box := d.boxes[zones[0]]
 	for _, zone := range zones {
 		box = box.Union(d.boxes[zone])
@@ -216,7 +216,7 @@ func (p *polygon) decode(points []geo.Point, rings [][]geo.Point) ([]geo.Point, 
 }
 
 // zones draws the zones of one window.
-func (d *draughts) zones(e *easel, zones []int) {
+func (d *outlineBuilder) zones(e *canvas, zones []int) {
 	labels, of := map[int]uint16{}, []int{-1}
 	label := func(zone int) uint16 {
 		n, known := labels[zone]
@@ -226,25 +226,25 @@ func (d *draughts) zones(e *easel, zones []int) {
 		}
 		return n
 	}
-	d.lay(e, zones, zoneSquare, label)
+	d.rasterize(e, zones, zoneSquare, label)
 	mine := make([]bool, len(of))
 	for _, zone := range zones {
 		mine[labels[zone]] = labels[zone] > 0
 	}
-	e.trace(mine, tolerance, leastIsland, func(l uint16, b []byte) { d.drawn[of[l]] = b })
+	e.vectorize(mine, tolerance, leastIsland, func(l uint16, b []byte) { d.drawn[of[l]] = b })
 }
 
 // areas draws the municipalities of a province, and the province.
-func (d *draughts) areas(e *easel, zones []int, province uint16, provinces int) {
+func (d *outlineBuilder) areas(e *canvas, zones []int, province uint16, provinces int) {
 	places := len(d.l.pub.places)
 	drawn := d.drawn[len(d.l.pub.zones):]
 	label := func(zone int) uint16 { return uint16(d.placeOf[zone] + 1) } // a cadastral code has 26,000 forms
-	d.lay(e, zones, areaSquare, label)
+	d.rasterize(e, zones, areaSquare, label)
 	mine := make([]bool, places+1)
 	for _, zone := range zones {
 		mine[label(zone)] = true
 	}
-	e.trace(mine, tolerance, leastIsland, func(l uint16, b []byte) { drawn[l-1] = b })
+	e.vectorize(mine, tolerance, leastIsland, func(l uint16, b []byte) { drawn[l-1] = b })
 	by := make([]uint16, places+1)
 	for i, p := range d.provinceOf {
 		by[i+1] = p + 1
@@ -252,12 +252,12 @@ func (d *draughts) areas(e *easel, zones []int, province uint16, provinces int) 
 	e.Relabel(by)
 	mine = make([]bool, provinces+1)
 	mine[province+1] = true
-	e.trace(mine, provinceTolerance, leastProvinceIsland, func(_ uint16, b []byte) { drawn[places+int(province)] = b })
+	e.vectorize(mine, provinceTolerance, leastProvinceIsland, func(_ uint16, b []byte) { drawn[places+int(province)] = b })
 }
 
 // trace codes the outlines of some labels. Rings of fewer than least squares are
 // left out where there is a larger one.
-func (e *easel) trace(wanted []bool, tolerance, least float64, each func(label uint16, coded []byte)) {
+func (e *canvas) vectorize(wanted []bool, tolerance, least float64, each func(label uint16, coded []byte)) {
 	e.traced, e.found = e.traced[:0], e.found[:0]
 	e.Outlines(tolerance, wanted, func(l uint16, ring []geo.Point, lost bool) {
 		from, size := len(e.traced), squares(ring)

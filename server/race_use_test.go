@@ -65,7 +65,7 @@ func newRaced(t *testing.T, database string) *raced {
 	parts := func(s *Server) (*enroll.Service, signing.Deps) {
 		w, k := &s.sig, cheapKeys(s)
 		e := enroll.New(enroll.Parts{
-			DB: s.db, Master: s.master, Blobs: s.blobs, Keys: k, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Purse: s.billing,
+			DB: s.db, Master: s.master, Blobs: s.blobs, Keys: k, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing,
 		}, enroll.Config{Sandbox: true})
 		return e, signing.Deps{
 			DB: s.db, Master: s.master, Blobs: s.blobs, Keys: k, Enroll: e, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,

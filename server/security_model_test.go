@@ -209,7 +209,7 @@ func TestModelAdministrator(t *testing.T) {
 	}
 	own := enrollAt(room, nil)
 	real := enroll.New(enroll.Parts{
-		DB: room.db, Master: room.master, Blobs: room.blobs, Keys: room.sig.keys, Authority: room.sig.authority, Audit: room.sig.audit, Callbacks: room.sig.callbacks, Purse: room.billing,
+		DB: room.db, Master: room.master, Blobs: room.blobs, Keys: room.sig.keys, Authority: room.sig.authority, Audit: room.sig.audit, Callbacks: room.sig.callbacks, Biller: room.billing,
 	}, enroll.Config{}) // not a sandbox
 	c = s.buy("automatic", nil)
 	s.upload(c.CertificateLink, "video", evidenceFiles)

@@ -53,7 +53,7 @@ func signingAt(s *Server, now func() time.Time) *signing.Service {
 func enrollAt(s *Server, now func() time.Time) *enroll.Service {
 	w := &s.sig
 	return enroll.New(enroll.Parts{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Purse: s.billing,
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing,
 	}, enroll.Config{Now: now, Sandbox: true})
 }
 

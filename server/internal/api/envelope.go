@@ -160,7 +160,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 	h := w.Header()
 	copyHeader(h, ans.header)
 	if c, ok := w.(*call); ok && len(c.ignored) > 0 {
-		ans.Message = c.taught(ans.Message, false)
+		ans.Message = c.withIgnored(ans.Message, false)
 	}
 	if ans.replayed {
 		h.Set("Idempotent-Replayed", "true")

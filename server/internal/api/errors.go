@@ -42,9 +42,9 @@ func (a *API) failAs(w http.ResponseWriter, r *http.Request, op *Op, err error) 
 	f := a.refusal(r, err)
 	if c := callFrom(r.Context()); c != nil {
 		if f.HTTP() == http.StatusUnprocessableEntity || f.HTTP() == http.StatusBadRequest {
-			taught := *f // the fault may be a value that others share
-			taught.Text = c.taught(f.Text, true)
-			f = &taught
+			told := *f // the fault may be a value that others share
+			told.Text = c.withIgnored(f.Text, true)
+			f = &told
 		}
 		c.code, c.message = f.Code, f.Text
 	}

@@ -117,9 +117,9 @@ func (b *binding) read(a *API, c *call, r *http.Request, op *Op, in any, sum has
 		return readError(err)
 	}
 	if b.known != nil && form {
-		b.known.strangersInForm(c, up.Parts)
+		b.known.unknownInForm(c, up.Parts)
 	} else if b.known != nil {
-		b.known.strangersIn(c, up.Value)
+		b.known.unknownIn(c, up.Value)
 	}
 	dst := reflect.ValueOf(in).Elem().FieldByIndex(b.index)
 	if b.input.raw {

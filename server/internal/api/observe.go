@@ -48,7 +48,7 @@ type call struct {
 	code    fault.Code
 	message string
 	size    int64
-	ignored []stranger
+	ignored []unknownField
 	subject span.Subject
 	spool   *upload.Spool
 }

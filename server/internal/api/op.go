@@ -66,7 +66,7 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 	bind.known, bind.query = knowledgeOf[In](a, &op), bind.queryNames(&op)
 	run := func(c *call, r *http.Request) (Answer, error) {
 		in := new(In)
-		strangersInQuery(c, r.URL.RawQuery, bind.query)
+		unknownInQuery(c, r.URL.RawQuery, bind.query)
 		if err := bind.params(r, in); err != nil {
 			return Answer{}, err
 		}
@@ -104,7 +104,7 @@ type EncodedHandler func(ctx context.Context, r *http.Request, out *Encoded) err
 func RegisterEncoded[In, D any](a *API, op Op, h EncodedHandler) {
 	query := bindingOf[In]().queryNames(&op)
 	run := func(c *call, r *http.Request) (Answer, error) {
-		strangersInQuery(c, r.URL.RawQuery, query)
+		unknownInQuery(c, r.URL.RawQuery, query)
 		out := newEncoded(c, r)
 		if err := h(r.Context(), r, out); err != nil {
 			out.free()
@@ -208,7 +208,7 @@ func RegisterEncodedBody[In, D any](a *API, op Op, h func(ctx context.Context, i
 	bind.known, bind.query = knowledgeOf[In](a, &op), bind.queryNames(&op)
 	a.add(op, func(c *call, r *http.Request) (Answer, error) {
 		in := new(In)
-		strangersInQuery(c, r.URL.RawQuery, bind.query)
+		unknownInQuery(c, r.URL.RawQuery, bind.query)
 		if err := bind.params(r, in); err != nil {
 			return Answer{}, err
 		}

@@ -75,7 +75,7 @@ func (l *Log) look(ctx context.Context) (h *head, w waiting, err error) {
 	return h, w, nil
 }
 
-// beside is a row with more columns than whoever scans it knows of.
+// beside hides the columns of a row that a scanner does not know.
 type beside struct {
 	store.Row
 	more []any

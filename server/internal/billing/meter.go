@@ -21,12 +21,12 @@ import (
 type meter struct {
 	s      *Service
 	mu     sync.Mutex
-	purses map[string]*purse
+	leased map[string]*leasedQuota
 	reaped time.Time
 }
 
-// purse is one account's lease of lookups on this node.
-type purse struct {
+// leasedQuota is one account's lease of lookups on this node.
+type leasedQuota struct {
 	mu      sync.Mutex
 	account string
 	lease   *lease
@@ -49,7 +49,7 @@ const (
 	firstSize = 16
 )
 
-func (m *meter) init(s *Service) { m.s, m.purses = s, map[string]*purse{} }
+func (m *meter) init(s *Service) { m.s, m.leased = s, map[string]*leasedQuota{} }
 
 // SpendLookups pays for n lookups, all or none, and says how many free ones
 // the account has left today; -1 where all are free. Without credit: fault 611.
@@ -79,14 +79,14 @@ func (s *Service) chargeNow(ctx context.Context, o order) (left int64, err error
 	return left, err
 }
 
-// open is the purse of an account, locked.
-func (m *meter) open(account string) *purse {
+// open is the leased quota of an account, locked.
+func (m *meter) open(account string) *leasedQuota {
 	for {
 		m.mu.Lock()
-		p := m.purses[account]
+		p := m.leased[account]
 		if p == nil {
-			p = &purse{account: account, spent: firstSize}
-			m.purses[account] = p
+			p = &leasedQuota{account: account, spent: firstSize}
+			m.leased[account] = p
 		}
 		m.mu.Unlock()
 		p.mu.Lock()
@@ -97,12 +97,12 @@ func (m *meter) open(account string) *purse {
 	}
 }
 
-// forget drops a purse without a lease, which is locked.
-func (m *meter) forget(p *purse) {
+// forget drops a leased quota without a lease, which is locked.
+func (m *meter) forget(p *leasedQuota) {
 	p.gone = true
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.purses, p.account)
+	delete(m.leased, p.account)
 }
 
 func (m *meter) spend(ctx context.Context, o order) (int64, error) {
@@ -145,7 +145,7 @@ func (l *lease) spending(n int64) spending {
 	return spending{wallet: n, amount: money.Micro(n) * l.price}
 }
 
-func (p *purse) covers(n int64) bool {
+func (p *leasedQuota) covers(n int64) bool {
 	l := p.lease
 	return l != nil && l.reserved-l.used >= n && (l.source != sourceQuota || l.sourceID == today())
 }
@@ -168,8 +168,8 @@ type day struct {
 // lastDay is the day last asked for, which every lookup does.
 var lastDay atomic.Pointer[day]
 
-// renew settles the lease of a purse and takes a new one, in one transaction.
-func (m *meter) renew(ctx context.Context, p *purse, o order) (covered bool, err error) {
+// renew ends the lease and takes a new one, in one transaction.
+func (m *meter) renew(ctx context.Context, p *leasedQuota, o order) (covered bool, err error) {
 	var next *lease
 	var left int64
 	err = m.s.db.Write(ctx, func(tx *store.Tx) (err error) {
@@ -190,7 +190,7 @@ func (m *meter) renew(ctx context.Context, p *purse, o order) (covered bool, err
 
 // take leases from the first source that has at least the count, never more
 // than an eighth of it, so that nodes share what is left.
-func (m *meter) take(ctx context.Context, tx *store.Tx, p *purse, o order) (*lease, int64, error) {
+func (m *meter) take(ctx context.Context, tx *store.Tx, p *leasedQuota, o order) (*lease, int64, error) {
 	size := max(o.count, min(p.spent, 4096))
 	l := &lease{id: store.NewID(), price: o.product.Price}
 	now := time.Now()

@@ -15,11 +15,11 @@ import (
 // from are given back, and at the end all; who has none is forgotten.
 func (m *meter) flush(ctx context.Context, last bool) error {
 	m.mu.Lock()
-	purses := slices.Collect(maps.Values(m.purses))
+	leased := slices.Collect(maps.Values(m.leased))
 	m.mu.Unlock()
 	var errs error
-	for _, p := range purses {
-		errs = errors.Join(errs, m.flushPurse(ctx, p, last))
+	for _, p := range leased {
+		errs = errors.Join(errs, m.flushQuota(ctx, p, last))
 	}
 	if time.Since(m.reaped) > leaseLife/3 {
 		m.reaped = time.Now()
@@ -28,7 +28,7 @@ func (m *meter) flush(ctx context.Context, last bool) error {
 	return errs
 }
 
-func (m *meter) flushPurse(ctx context.Context, p *purse, last bool) error {
+func (m *meter) flushQuota(ctx context.Context, p *leasedQuota, last bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lease

@@ -168,7 +168,7 @@ func TestUnspentLeaseComesBack(t *testing.T) {
 	})
 }
 
-// Who has nothing leased is forgotten, and who is forgotten in the middle of spending spends from a purse
+// Who has nothing leased is forgotten, and who is forgotten in the middle of spending spends from a leased quota
 // that is flushed.
 func TestPursesAreForgotten(t *testing.T) {
 	each(t, billing.Prices{}, func(t *testing.T, r room) {
@@ -199,7 +199,7 @@ func TestPursesAreForgotten(t *testing.T) {
 			}
 		}
 		if n, err := r.Settle(ctx); n != 0 || err != nil {
-			t.Errorf("%d purses are remembered, %v", n, err)
+			t.Errorf("%d leased are remembered, %v", n, err)
 		}
 		var used int64
 		if err := r.db.Read().QueryRow(ctx, `select sum(used) from quota_days`).Scan(&used); err != nil || used != 1200 {

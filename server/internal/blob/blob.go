@@ -52,9 +52,9 @@ func (b Info) SHA256State() hash.Hash {
 // object wrapped under the data key, so that what is read is what was written,
 // bit for bit, or an error. A blob never changes; it is put, read and deleted.
 type Store interface {
-	// For is the store of one owner, such as a record with its account: what is put
-	// there is opened there and nowhere else, whoever else names the blob. Whose a
-	// blob is does not show on it: it is deleted and listed by anybody.
+	// For is the store of one owner, such as a record with its account. Only the
+	// owner can open what is put there. The id does not tell the owner, and any
+	// store can list and delete it.
 	For(owner string) Store
 	// Put stores what r gives, to its end, and returns when it is durable. On
 	// an error nothing is left behind.

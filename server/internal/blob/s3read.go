@@ -140,8 +140,8 @@ func (o *s3Object) readPart(p []byte, off int64) error {
 	return err
 }
 
-// readOn reads what comes next from a request that goes on. It is false where that
-// has failed, as after a long time in which nobody read.
+// readOn reads from the open ranged GET; false if that connection is gone, as after
+// an idle timeout.
 func (o *s3Object) readOn(p []byte, off int64) bool {
 	f := &o.next
 	for len(p) > 0 {

@@ -30,7 +30,7 @@ func (s *Service) Buy(ctx context.Context, buyer string, o Order) (*Certificate,
 	link := s.newLink()
 	c.linkSecret, c.linkAt = link.Secret, link.At
 	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
-		if c.chargeID, err = s.purse.Charge(ctx, tx, "POST/certificates", c.ID); err != nil {
+		if c.chargeID, err = s.biller.Charge(ctx, tx, "POST/certificates", c.ID); err != nil {
 			return err
 		}
 		if err := s.insert(ctx, tx, c); err != nil {
@@ -132,7 +132,7 @@ func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why 
 		return err
 	}
 	if c.chargeID != "" {
-		if err := s.purse.Refund(ctx, tx, c.chargeID); err != nil {
+		if err := s.biller.Refund(ctx, tx, c.chargeID); err != nil {
 			return err
 		}
 	}

@@ -28,8 +28,8 @@ type Sealer interface {
 	MAC(purpose string, data []byte) [32]byte
 }
 
-// Purse takes the price of a certificate and gives it back.
-type Purse interface {
+// Biller takes the price of a certificate and gives it back.
+type Biller interface {
 	// Charge takes the price of a scope in the record's transaction; fault 611
 	// when there is not enough. The id names the charge.
 	Charge(ctx context.Context, tx *store.Tx, scope, record string) (id string, err error)
@@ -68,7 +68,7 @@ type Service struct {
 	authority *authority.Authority
 	audit     *audit.Log
 	callbacks *callback.Sender
-	purse     Purse
+	biller    Biller
 	identify  *identify.Methods
 	config    Config
 	issued    memo.Memo[string, *Certificate] // those that sign are few, and met again with every signature
@@ -85,7 +85,7 @@ type Parts struct {
 	Authority *authority.Authority
 	Audit     *audit.Log
 	Callbacks *callback.Sender
-	Purse     Purse
+	Biller    Biller
 	Identify  *identify.Methods
 }
 
@@ -111,7 +111,7 @@ func New(p Parts, c Config) *Service {
 	}
 	return &Service{
 		db: p.DB, master: p.Master, blobs: p.Blobs, keys: p.Keys, authority: p.Authority, audit: p.Audit,
-		callbacks: p.Callbacks, purse: p.Purse, identify: p.Identify, config: c,
+		callbacks: p.Callbacks, biller: p.Biller, identify: p.Identify, config: c,
 		Render: func(c *Certificate) any { return c },
 	}
 }

@@ -21,26 +21,26 @@ import (
 // success where one is near enough to be a slip: clients of other services send
 // members of their own, and their success is "Created".
 
-// mostStrangers is how many an answer names.
-const mostStrangers = 5
+// mostUnknown is how many an answer names.
+const mostUnknown = 5
 
 // ignoredHeader names what was ignored, for answers that have no message too.
 const ignoredHeader = "X-Ignored"
 
-// stranger is something that a client sent and nobody reads.
-type stranger struct {
+// unknownField is something that a client sent and nobody reads.
+type unknownField struct {
 	name string
 	text string // says so
 	slip bool   // something that is known is near
 }
 
-// ignore takes down a stranger, once: known are the names that it may be a slip of.
+// ignore notes an unknown field, once: known are the names that it may be a slip of.
 func (c *call) ignore(name string, known func() []string) {
-	if len(c.ignored) == mostStrangers || slices.ContainsFunc(c.ignored, func(s stranger) bool { return s.name == name }) {
+	if len(c.ignored) == mostUnknown || slices.ContainsFunc(c.ignored, func(s unknownField) bool { return s.name == name }) {
 		return
 	}
 	names := known()
-	c.ignored = append(c.ignored, stranger{name, hint.Unknown(name, names), hint.Near(name, names) != ""})
+	c.ignored = append(c.ignored, unknownField{name, hint.Unknown(name, names), hint.Near(name, names) != ""})
 	c.Header().Add(ignoredHeader, strings.Map(visibleASCII, hint.Clip(name)))
 }
 
@@ -52,8 +52,8 @@ func visibleASCII(r rune) rune {
 	return r
 }
 
-// taught is a message with what was ignored: all of it, or slips only.
-func (c *call) taught(message string, all bool) string {
+// withIgnored is a message with what was ignored: all of it, or slips only.
+func (c *call) withIgnored(message string, all bool) string {
 	var news []string
 	for _, s := range c.ignored {
 		if (all || s.slip) && !strings.Contains(message, s.text) {
@@ -81,9 +81,9 @@ func (b *binding) queryNames(op *Op) []string {
 	return names
 }
 
-// strangersInQuery looks through a query without taking it apart: the busiest
+// unknownInQuery looks through a query without taking it apart: the busiest
 // operation of the service has one.
-func strangersInQuery(c *call, query string, known []string) {
+func unknownInQuery(c *call, query string, known []string) {
 	for query != "" {
 		var pair string
 		pair, query, _ = strings.Cut(query, "&")
@@ -163,9 +163,9 @@ func (s *shape) names(path string) []string {
 	return append(names, inner...)
 }
 
-// strangersInForm looks through the parts of a form. By a file another file was
+// unknownInForm looks through the parts of a form. By a file another file was
 // meant.
-func (k *knowledge) strangersInForm(c *call, parts []upload.Part) {
+func (k *knowledge) unknownInForm(c *call, parts []upload.Part) {
 	for _, p := range parts {
 		if k.form.members[p.Field] == nil {
 			c.ignore(p.Field, func() []string {
@@ -178,10 +178,10 @@ func (k *knowledge) strangersInForm(c *call, parts []upload.Part) {
 	}
 }
 
-// strangersIn looks through a JSON body: everywhere where the document lists
+// unknownIn looks through a JSON body: everywhere where the document lists
 // the members that there are. It is read once, token by token: a batch has a
 // thousand elements, and the one misspelt member may be in the last.
-func (k *knowledge) strangersIn(c *call, v jsontext.Value) {
+func (k *knowledge) unknownIn(c *call, v jsontext.Value) {
 	if v.Kind() == '{' || v.Kind() == '[' {
 		// What is malformed was refused when it came in: there is no error to tell.
 		d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -192,7 +192,7 @@ func (k *knowledge) strangersIn(c *call, v jsontext.Value) {
 // look reads the next value, of which s is the shape.
 func (k *knowledge) look(c *call, d *jsontext.Decoder, s *shape, path string) error {
 	kind := d.PeekKind()
-	if len(c.ignored) == mostStrangers || (kind != '{' || len(s.members) == 0) && (kind != '[' || s.items == nil) {
+	if len(c.ignored) == mostUnknown || (kind != '{' || len(s.members) == 0) && (kind != '[' || s.items == nil) {
 		return d.SkipValue()
 	}
 	if _, err := d.ReadToken(); err != nil {
