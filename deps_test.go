@@ -34,6 +34,7 @@ internal/finding            ades internal/limits internal/visible
 internal/geo                internal/limits
 internal/pkix               ades internal/limits internal/memo internal/oid
 internal/xmldom             ades internal/limits
+internal/jsontree           ades internal/limits internal/finding
 internal/xmldsig            ades internal/foreign internal/limits internal/oid internal/pkix internal/xmldom
 internal/cms                ades internal/foreign internal/limits internal/oid internal/pkix internal/finding
 internal/message            internal/foreign internal/finding
@@ -58,6 +59,7 @@ cades                       ades tsp internal/cms internal/ers internal/limits i
 cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix internal/finding internal/handoff
 pades                       ades cades tsp internal/appearance internal/cms internal/handoff internal/limits internal/oid internal/pdf internal/pdf/rewrite internal/pkix internal/revision internal/typeface internal/finding
 xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/handoff
+jades                       ades tsp internal/jsontree internal/limits internal/oid internal/pkix internal/finding
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/visible internal/handoff
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades internal/finding
@@ -65,7 +67,7 @@ report/paper                ades report internal/finding internal/pdf internal/v
 policy                      ades report internal/oid internal/pkix internal/finding
 tsl                         ades report internal/atomicfile internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 trust                       ades report tsl internal/cms internal/limits internal/memo internal/oid internal/pkix internal/finding
-.                           ades asic cades pades xades pkcs1 policy report trust tsl tsp internal/*
+.                           ades asic cades jades pades xades pkcs1 policy report trust tsl tsp internal/*
 adestest                    ades tsp tsl internal/*
 client                      report
 
@@ -110,7 +112,7 @@ server/internal/identify/cie/cietest  server/internal/identify/cie server/intern
 server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc/client server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
 server/internal/signing/request    ades internal/* server/internal/callback server/internal/fault server/internal/hint server/internal/keys server/internal/upload
 server/internal/signing/ledger     . ades internal/fetch server/internal/audit server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/intent server/internal/job server/internal/keys server/internal/signing/request server/internal/store
-server/internal/signing/documents  . ades asic cades pades xades internal/* server/internal/blob server/internal/fault server/internal/pdfmerge server/internal/signing/ledger server/internal/signing/request server/internal/store server/internal/upload
+server/internal/signing/documents  . ades asic cades jades pades xades internal/* server/internal/blob server/internal/fault server/internal/pdfmerge server/internal/signing/ledger server/internal/signing/request server/internal/store server/internal/upload
 server/internal/signing     . ades tsp internal/fetch internal/limits internal/memo server/internal/audit server/internal/blob server/internal/callback server/internal/csc/client server/internal/disk server/internal/enroll server/internal/fault server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/signing/documents server/internal/signing/ledger server/internal/signing/request server/internal/span server/internal/store
 server/internal/csc/server     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
 server/internal/pdfmerge    ades internal/limits internal/pdf internal/pdf/rewrite
@@ -140,13 +142,13 @@ server/internal/doctor      tsl internal/redact server/internal/audit server/int
 server                      internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 server/servertest
 
-cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/message internal/pec internal/visible internal/version internal/redact internal/fetch report/paper
+cmd/rogito                  . ades adestest asic cades jades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/message internal/pec internal/visible internal/version internal/redact internal/fetch report/paper
 `
 
 // pure are the packages that know neither clock, disk nor network.
 var pure = []string{
-	"ades", "cades", "pades", "xades", "asic", "pkcs1", "report", "policy",
-	"internal/cms", "internal/pdf", "internal/xmldsig", "internal/xmldom", "internal/geo", "internal/pkix",
+	"ades", "cades", "pades", "xades", "jades", "asic", "pkcs1", "report", "policy",
+	"internal/cms", "internal/pdf", "internal/xmldsig", "internal/xmldom", "internal/jsontree", "internal/geo", "internal/pkix",
 }
 
 var impure = []string{"net", "net/http", "os", "os/exec", "syscall"}

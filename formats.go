@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/jades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/pkcs1"
 	"rogito.dev/rogito/tsp"
@@ -40,6 +41,7 @@ var formats = map[ades.Format]format{
 	ades.CAdES:   {cades.Read, cades.Level, cades.Augment, prepareCAdES, formCAdES},
 	ades.PAdES:   {pades.Read, pades.Level, pades.Augment, preparePAdES, formPAdES},
 	ades.XAdES:   {xades.Read, xades.Level, xades.Augment, prepareXAdES, formXAdES},
+	ades.JAdES:   {jades.Read, jades.Level, jades.Augment, prepareJAdES, formJAdES},
 	ades.ASiCS:   {asic.Read, asic.Level, asic.Augment, prepareASiC, formASiC},
 	ades.ASiCE:   {asic.Read, asic.Level, asic.Augment, prepareASiC, formASiC},
 	ades.PKCS1:   {pkcs1.Read, nil, nil, preparePKCS1, formPKCS1},
@@ -54,7 +56,7 @@ var formats = map[ades.Format]format{
 // that such a file may hold. Its reader says what it does hold.
 var carriers = map[Kind]ades.Format{
 	KindPDF: ades.PAdES, KindXML: ades.XMLDSig, KindCMS: ades.PKCS7, KindZIP: ades.ASiCE,
-	KindTimestamp: ades.TST, KindTimestampedData: ades.TST, KindSMIME: ades.PKCS7,
+	KindTimestamp: ades.TST, KindTimestampedData: ades.TST, KindSMIME: ades.PKCS7, KindJWS: ades.JAdES,
 }
 
 // Form is what a signed document is as a file.
@@ -83,7 +85,9 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 		return fmt.Errorf("only a CMS file (.p7m) can be counter-signed: %w", ErrNotSigned)
 	case o.Counter:
 		d.raise.Detached = d.in.Files[1:]
-		return d.prepareCounter(ctx, c)
+		return d.prepareCounter(ctx, cades.Read, func(src ades.Source, id string) (ades.Draft, error) {
+			return cades.Counter(src, id, o.SignParams, c)
+		})
 	case o.Parallel && cms:
 		var content ades.Source
 		if d.raise.Detached = d.in.Files[1:]; len(d.raise.Detached) > 0 {
@@ -103,10 +107,10 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	return err
 }
 
-// prepareCounter signs the next signature of a CMS file.
-func (d *Draft) prepareCounter(ctx context.Context, c cades.Options) error {
+// prepareCounter signs the next signature of a CMS file or a JWS.
+func (d *Draft) prepareCounter(ctx context.Context, read reader, counter func(src ades.Source, id string) (ades.Draft, error)) error {
 	src := d.in.paying(ctx).Files[0].Source
-	doc, err := cades.Read(ctx, src, ades.ReadOptions{})
+	doc, err := read(ctx, src, ades.ReadOptions{})
 	if err != nil {
 		return err
 	}
@@ -114,7 +118,7 @@ func (d *Draft) prepareCounter(ctx context.Context, c cades.Options) error {
 		return ErrNotSigned
 	}
 	d.signers = len(doc.Signatures)
-	d.inner, err = cades.Counter(src, doc.Signatures[d.counter].ID, d.o.SignParams, c)
+	d.inner, err = counter(src, doc.Signatures[d.counter].ID)
 	return err
 }
 
@@ -169,6 +173,36 @@ func formXAdES(in Input, o *Options) Form {
 	p := o.XAdES.Packaging
 	enveloped := p == xades.Enveloped || p == xades.ByContent && len(in.Files) == 1 && xades.LooksLikeXML(in.Files[0].Source)
 	return Form{MediaType: "application/xml", Extension: "xml", InPlace: enveloped}
+}
+
+func prepareJAdES(ctx context.Context, d *Draft) (err error) {
+	if d.in.Digest != nil {
+		return errDigest
+	}
+	d.o.Hash = jades.Hash(d.o.SignParams) // an elliptic curve goes with one only
+	if d.o.Counter {
+		return d.prepareCounter(ctx, jades.Read, func(src ades.Source, id string) (ades.Draft, error) {
+			return jades.Counter(ctx, src, id, d.o.SignParams, d.o.JAdES)
+		})
+	}
+	if d.o.JAdES.Detached {
+		d.raise.Detached = d.in.Files
+	}
+	if d.o.JAdES.Serialization == jades.Compact && d.o.Level > ades.LevelB {
+		return jades.ErrCompact
+	}
+	d.inner, err = jades.Prepare(ctx, d.in.Files, d.o.SignParams, d.o.JAdES)
+	return err
+}
+
+func formJAdES(in Input, o *Options) Form {
+	if o.Counter {
+		return Form{MediaType: "application/jose+json", Extension: "json", InPlace: true}
+	}
+	if o.JAdES.Serialization == jades.Compact {
+		return Form{MediaType: "application/jose", Extension: "jws"}
+	}
+	return Form{MediaType: "application/jose+json", Extension: "json"}
 }
 
 func prepareASiC(ctx context.Context, d *Draft) (err error) {
@@ -250,6 +284,8 @@ func kindOf(src ades.Source) Kind {
 		return KindPDF
 	case xades.LooksLikeXML(src):
 		return KindXML
+	case jades.LooksLike(src) == jades.JWS: // jades.SDJWT is told by name, and not judged
+		return KindJWS
 	}
 	return kindOfCMS(src)
 }

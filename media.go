@@ -37,6 +37,11 @@ func MediaType(src ades.Source) (mediaType, extension string) {
 		return "application/vnd.etsi.timestamp-token", "tst"
 	case KindZIP:
 		return "application/zip", "zip"
+	case KindJWS:
+		if start(src, 1)[0] == '{' {
+			return "application/jose+json", "json"
+		}
+		return "application/jose", "jws"
 	case KindXML:
 		if isXML(src) {
 			return "application/xml", "xml"

@@ -1,7 +1,7 @@
 // Package rogito signs documents and verifies signed ones, by the European
 // standards for advanced electronic signatures: CAdES (EN 319 122), PAdES
-// (EN 319 142), XAdES (EN 319 132), ASiC (EN 319 162), at the levels B, T, LT
-// and LTA, validated by EN 319 102-1.
+// (EN 319 142), XAdES (EN 319 132), JAdES (TS 119 182), ASiC (EN 319 162), at the
+// levels B, T, LT and LTA, validated by EN 319 102-1.
 //
 // [Sign] makes a signature with a key at hand, for instance from a PKCS#12
 // file that [LoadPKCS12] opened. Where the key lives elsewhere, or a person
@@ -9,8 +9,8 @@
 // halves. [Augment] raises what is signed already. A [Verifier] verifies;
 // [Read] only tells what is in a document.
 //
-// The formats can be used on their own: packages cades, pades, xades, asic and
-// pkcs1 have the same verbs with every option of their format. Package tsp
+// The formats can be used on their own: packages cades, pades, xades, jades, asic
+// and pkcs1 have the same verbs with every option of their format. Package tsp
 // speaks to time-stamping authorities, trust gathers paths and revocation data,
 // tsl reads the European trusted lists, policy judges, and adestest is a whole
 // PKI for tests.
@@ -100,6 +100,7 @@ const (
 	KindTimestamp       Kind = "TST"             // a time-stamp token or response
 	KindTimestampedData Kind = "TimeStampedData" // RFC 5544, or a MIME message with a token
 	KindSMIME           Kind = "S/MIME"          // a signed message
+	KindJWS             Kind = "JWS"             // a JSON Web Signature, in any of its forms
 	KindASiC            Kind = "ASiC"
 	KindODF             Kind = "ODF"
 	KindOOXML           Kind = "OOXML"

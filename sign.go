@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/jades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/xades"
 )
@@ -43,8 +44,8 @@ type Options struct {
 	// place of signing the file as it is. Content that such a CMS file does not
 	// carry is given as a second file.
 	Parallel bool
-	// Counter signs the signatures of a CMS file in place of its content: each
-	// of them, one after the other. A Draft wants as many values.
+	// Counter signs the signatures of a CMS file or a JWS in place of its content:
+	// each of them, one after the other. A Draft wants as many values.
 	Counter bool
 
 	// What only one format knows. Where Format names one, options of another are
@@ -52,6 +53,7 @@ type Options struct {
 	CAdES cades.Options
 	PAdES pades.Options
 	XAdES xades.Options
+	JAdES jades.Options
 	ASiC  asic.Options
 
 	// Memory bounds what the work on the document may hold or unpack beyond the
@@ -223,6 +225,7 @@ func (o *Options) foreign() string {
 		{"CAdES", o.CAdES, []ades.Format{ades.CAdES}},
 		{"PAdES", o.PAdES, []ades.Format{ades.PAdES}},
 		{"XAdES", o.XAdES, []ades.Format{ades.XAdES}},
+		{"JAdES", o.JAdES, []ades.Format{ades.JAdES}},
 		{"ASiC", o.ASiC, []ades.Format{ades.ASiCS, ades.ASiCE}},
 	} {
 		if o.Format != "" && !slices.Contains(c.of, o.Format) && !reflect.ValueOf(c.options).IsZero() {
@@ -500,7 +503,7 @@ func BadDocument(err error) bool {
 	var malformed *ades.MalformedError
 	return errors.As(err, &malformed) || slices.ContainsFunc([]error{
 		limits.ErrBudget, ades.ErrPassword, ades.ErrNotFound, ErrNotSigned, pades.ErrForbidden, appearance.ErrImage,
-		xades.ErrNotXML, xades.ErrBreaks, xades.ErrSelection,
+		xades.ErrNotXML, xades.ErrBreaks, xades.ErrSelection, jades.ErrSeveral, jades.ErrCompact, jades.ErrClear,
 	}, func(target error) bool { return errors.Is(err, target) })
 }
 
@@ -523,7 +526,11 @@ func (o Options) format(in Input) ades.Format {
 	switch {
 	case o.Format != "":
 		return o.Format
-	case len(in.Files) == 0, o.Counter:
+	case len(in.Files) == 0:
+		return ades.CAdES
+	case o.Counter && kindOf(in.Files[0].Source) == KindJWS:
+		return ades.JAdES
+	case o.Counter:
 		return ades.CAdES
 	case len(in.Files) > 1 && !o.Parallel:
 		return ades.ASiCE

@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write testdata/surface.txt anew")
 
 // public are the packages that others may build on.
-var public = []string{".", "ades", "adestest", "asic", "cades", "client", "omi", "pades", "pkcs1", "policy", "report", "trust", "tsl", "tsp", "xades"}
+var public = []string{".", "ades", "adestest", "asic", "cades", "client", "jades", "omi", "pades", "pkcs1", "policy", "report", "trust", "tsl", "tsp", "xades"}
 
 // Everything exported stands in testdata/surface.txt, so that a change of it is
 // seen in review. go test . -run TestSurface -update writes it anew.

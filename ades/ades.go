@@ -4,8 +4,8 @@
 //
 // The formats themselves are siblings with the same verbs (Prepare, Finish,
 // Augment, Read) in [rogito.dev/rogito/cades], [rogito.dev/rogito/pades],
-// [rogito.dev/rogito/xades], [rogito.dev/rogito/asic] and
-// [rogito.dev/rogito/pkcs1]. None of them opens a socket, reads a clock or
+// [rogito.dev/rogito/xades], [rogito.dev/rogito/jades],
+// [rogito.dev/rogito/asic] and [rogito.dev/rogito/pkcs1]. None of them opens a socket, reads a clock or
 // touches a disk: keys, time and evidence are handed to them.
 //
 // Nothing here judges. Readers record facts; package policy draws conclusions.
@@ -38,6 +38,7 @@ const (
 	CAdES   Format = "CAdES"
 	PAdES   Format = "PAdES"
 	XAdES   Format = "XAdES"
+	JAdES   Format = "JAdES" // every JSON Web Signature
 	ASiCS   Format = "ASiC-S"
 	ASiCE   Format = "ASiC-E"
 	ODF     Format = "ODF"
@@ -50,7 +51,7 @@ const (
 	Mail    Format = "MAIL"    // a message that is not signed itself
 )
 
-// Level is a baseline level of EN 319 122, 132, 142 and 162.
+// Level is a baseline level of EN 319 122, 132, 142 and 162, and of TS 119 182.
 type Level int
 
 const (

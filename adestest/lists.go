@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -164,7 +165,7 @@ func SignXML(doc []byte, signer *Actor) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if value, err = xmldsig.XMLValue(signer.Key.Public(), value); err != nil {
+	if value, err = pkix.PlainValue(signer.Key.Public(), value); err != nil {
 		return nil, err
 	}
 	sig := "<ds:Signature" + ns + "><ds:SignedInfo" + info + "<ds:SignatureValue>" + base64.StdEncoding.EncodeToString(value) +

@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -44,7 +45,7 @@ func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
 
 // Finish writes the signed document. ECDSA values come as DER.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
-	value, err := xmldsig.XMLValue(d.params.Certificate.PublicKey, value)
+	value, err := pkix.PlainValue(d.params.Certificate.PublicKey, value)
 	if err != nil {
 		return fmt.Errorf("xades: %w", err)
 	}

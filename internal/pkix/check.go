@@ -9,6 +9,7 @@ import (
 	"crypto/rsa"
 	"crypto/subtle"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/big"
 	mathbits "math/bits"
@@ -252,6 +253,25 @@ func verifyDSA(key *dsa.PublicKey, digest, sig []byte, raw bool) bool {
 		}
 	}
 	return ok && inRange(r, s, key.Q) && dsa.Verify(key, digest, r, s)
+}
+
+// PlainValue turns a signature value as crypto.Signer makes it into the form that
+// XML and JSON signatures have, where ECDSA is r‖s, each as wide as the curve's
+// order.
+func PlainValue(pub crypto.PublicKey, value []byte) ([]byte, error) {
+	key, ok := pub.(*ecdsa.PublicKey)
+	if !ok {
+		return value, nil
+	}
+	r, s, ok := parseRS(value)
+	size := (key.Curve.Params().N.BitLen() + 7) / 8
+	if !ok || !inRange(r, s, key.Curve.Params().N) {
+		return nil, errors.New("ECDSA value is not a DER pair")
+	}
+	out := make([]byte, 2*size)
+	r.FillBytes(out[:size])
+	s.FillBytes(out[size:])
+	return out, nil
 }
 
 // encodeOID writes a dotted identifier as an element.

@@ -5,10 +5,8 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
-	"encoding/asn1"
 	"errors"
 	"fmt"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -131,23 +129,4 @@ func MethodFor(pub crypto.PublicKey, h crypto.Hash, usePSS bool) (string, error)
 		return more2021 + "eddsa-ed25519", nil
 	}
 	return "", fmt.Errorf("%w: key of type %T", pkix.ErrUnsupported, pub)
-}
-
-// XMLValue turns a signature value as crypto.Signer makes it into the form of
-// XML signatures, where ECDSA is r‖s, each as wide as the curve's order.
-func XMLValue(pub crypto.PublicKey, value []byte) ([]byte, error) {
-	key, ok := pub.(*ecdsa.PublicKey)
-	if !ok {
-		return value, nil
-	}
-	var rs struct{ R, S *big.Int }
-	rest, err := asn1.Unmarshal(value, &rs)
-	size := (key.Curve.Params().N.BitLen() + 7) / 8
-	if err != nil || len(rest) > 0 || rs.R.Sign() <= 0 || rs.S.Sign() <= 0 || max(rs.R.BitLen(), rs.S.BitLen()) > 8*size {
-		return nil, errors.New("ECDSA value is not a DER pair")
-	}
-	out := make([]byte, 2*size)
-	rs.R.FillBytes(out[:size])
-	rs.S.FillBytes(out[size:])
-	return out, nil
 }

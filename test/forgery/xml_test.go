@@ -15,6 +15,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 	"rogito.dev/rogito/xades"
@@ -383,7 +384,7 @@ func (f *xmlForger) xmldsig(doc string, objects string, refs ...ref) string {
 	digest := sha256.Sum256(parsed().ToBeSigned())
 	value, err := a.Key.Sign(rand.Reader, digest[:], crypto.SHA256)
 	if err == nil {
-		value, err = xmldsig.XMLValue(a.Key.Public(), value)
+		value, err = pkix.PlainValue(a.Key.Public(), value)
 	}
 	if err != nil {
 		f.t.Fatal(err)

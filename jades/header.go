@@ -1,0 +1,172 @@
+package jades
+
+import (
+	"slices"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/jsontree"
+	"rogito.dev/rogito/internal/limits"
+)
+
+// defined are the names of RFC 7515 and RFC 7518, which crit must not have.
+var defined = []string{
+	"alg", "jku", "jwk", "kid", "x5u", "x5c", "x5t", "x5t#S256", "typ", "cty", "crit",
+	"epk", "apu", "apv", "iv", "tag", "p2s", "p2c", "enc", "zip",
+}
+
+// understood are the names that crit may have: what is read here.
+var understood = []string{
+	"b64", "sigT", "iat", "exp", "x5t#o", "sigX5ts", "srCms", "sigPl", "srAts", "adoTst", "sigPId", "sigD", "etsiU",
+}
+
+// hints may stand in the unprotected header of a JWS: they help to find a key,
+// and say nothing that a signature has to cover (RFC 7515, section 4.1).
+var hints = []string{"kid", "jku", "jwk", "x5u", "x5c", "x5t", "x5t#S256"}
+
+// shapes are the kinds of values that header parameters have.
+var shapes = map[string]jsontree.Kind{
+	"alg": jsontree.String, "kid": jsontree.String, "x5u": jsontree.String, "x5c": jsontree.Array, "x5t": jsontree.String,
+	"x5t#S256": jsontree.String, "typ": jsontree.String, "cty": jsontree.String, "crit": jsontree.Array, "iat": jsontree.Number,
+	"sigT": jsontree.String, "x5t#o": jsontree.Object, "sigX5ts": jsontree.Array, "srCms": jsontree.Array, "sigPl": jsontree.Object,
+	"srAts": jsontree.Object, "adoTst": jsontree.Object, "sigPId": jsontree.Object, "sigD": jsontree.Object,
+}
+
+// readHeader reads the protected header and holds the two headers against each
+// other.
+func (s *sigReader) readHeader() bool {
+	if len(s.jws.protected) > limits.JWSHeader {
+		s.problem(finding.JWSHeaderUnreadable, "protected", "too large")
+		return false
+	}
+	if len(s.jws.protected) == 0 {
+		s.head = new(jsontree.Value)
+		s.outside()
+		return true
+	}
+	text, ok := base64url(s.jws.protected)
+	if !ok {
+		s.problem(finding.JWSBase64, "protected", "protected")
+		return false
+	}
+	head, err := jsontree.Parse(text)
+	if err != nil {
+		s.sig.Problems = append(s.sig.Problems, finding.Of(s.where("protected"), err))
+		return false
+	}
+	if !head.Is(jsontree.Object) {
+		s.problem(finding.JWSHeaderUnreadable, "protected", "another value")
+		return false
+	}
+	s.head = head
+	s.outside()
+	for _, m := range head.Members {
+		if k, ok := shapes[m.Name]; ok && m.Value.Kind != k && m.Name != "crit" {
+			s.problem(finding.JWSHeaderForm, "protected", m.Name)
+		}
+		s.count(m.Name, true, 1)
+	}
+	if head.Get("etsiU") != nil { // it is what comes after signing
+		s.problem(finding.JWSHeaderForm, "protected", "etsiU")
+	}
+	s.critical()
+	s.readEncoding()
+	s.readClaims()
+	return true
+}
+
+// outside looks at the unprotected header: nothing that only counts where it is
+// signed may stand there, nor anything twice.
+func (s *sigReader) outside() {
+	if s.jws.header == nil {
+		return
+	}
+	for _, m := range s.jws.header.Members {
+		switch {
+		case s.head.Get(m.Name) != nil:
+			s.problem(finding.JWSHeaderInBoth, "header", m.Name)
+		case m.Name == "etsiU":
+		case slices.Contains(hints, m.Name):
+		case slices.Contains(defined, m.Name), slices.Contains(understood, m.Name):
+			s.problem(finding.JWSHeaderOutside, "header", m.Name)
+		default:
+			s.problem(finding.JWSHeaderIgnored, "header", m.Name)
+		}
+	}
+}
+
+// critical judges crit (RFC 7515, 4.1.11; TS 119 182-1, 5.1.9).
+func (s *sigReader) critical() {
+	crit := s.head.Get("crit")
+	names, ok := crit.Texts()
+	if crit != nil && (!ok || len(names) == 0) {
+		s.problem(finding.JWSCritForm, "protected")
+		return
+	}
+	for i, name := range names {
+		switch {
+		case slices.Contains(names[:i], name):
+			s.problem(finding.JWSCritForm, "protected")
+		case slices.Contains(defined, name):
+			s.problem(finding.JWSCritDefined, "protected", name)
+		case !slices.Contains(understood, name):
+			s.problem(finding.JWSCritUnknown, "protected", name)
+		case s.head.Get(name) == nil && s.jws.header.Get(name) == nil:
+			s.problem(finding.JWSCritAbsent, "protected", name)
+		}
+	}
+	for _, name := range []string{"b64", "sigD"} {
+		if s.head.Get(name) != nil && !slices.Contains(names, name) {
+			s.problem(finding.JWSCritMissing, "protected", name)
+		}
+	}
+}
+
+// readEncoding reads b64 (RFC 7797).
+func (s *sigReader) readEncoding() {
+	v := s.head.Get("b64")
+	if v == nil {
+		return
+	}
+	encoded, ok := v.Bool()
+	if !ok {
+		s.problem(finding.JWSHeaderForm, "protected", "b64")
+		return
+	}
+	s.unencoded = !encoded
+}
+
+// readClaims reads what the signer says about time and policy.
+func (s *sigReader) readClaims() {
+	iat, sigT := s.head.Get("iat"), s.head.Get("sigT")
+	switch {
+	case iat != nil && sigT != nil:
+		s.problem(finding.JAdESTime, "protected")
+	case iat != nil:
+		seconds, ok := iat.Integer()
+		if ok = ok && seconds >= 0 && seconds < maxSeconds; !ok {
+			s.problem(finding.JAdESTime, "protected")
+			break
+		}
+		s.sig.ClaimedTime = time.Unix(seconds, 0).UTC()
+	case sigT != nil:
+		text, _ := sigT.Text()
+		when, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			s.problem(finding.JAdESTime, "protected")
+			break
+		}
+		s.sig.ClaimedTime = when.UTC()
+	}
+	if seconds, ok := s.head.Get("exp").Integer(); ok && seconds >= 0 && seconds < maxSeconds {
+		s.problem(finding.JWSExpired, "protected", time.Unix(seconds, 0).UTC())
+	}
+	if p := s.head.Get("sigPId"); p != nil {
+		id, _ := p.Get("id").Get("id").Text()
+		s.sig.Policy = &ades.SignaturePolicy{ID: id}
+	}
+}
+
+// maxSeconds is the end of the year 9999.
+const maxSeconds = 253402300800

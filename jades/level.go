@@ -1,0 +1,137 @@
+package jades
+
+import (
+	"slices"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
+)
+
+// Level names the level that a signature has reached, in the spelling of EU DSS:
+// JAdES-BASELINE-B to -LTA, or JSON-NOT-ETSI for every other JWS.
+//
+// complete is asked whether the document carries revocation data for every
+// certificate of the chains of the given ones, which LT and above demand. Nil
+// means that it was not looked into, and counts as complete where there is any
+// revocation data.
+func Level(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string {
+	l := leveler{sig, complete}
+	switch {
+	case !l.baselineB(!slices.Contains(doc.Signatures, sig)):
+		return "JSON-NOT-ETSI"
+	case !l.timestamped():
+		return "JAdES-BASELINE-B"
+	case !l.longTerm():
+		return "JAdES-BASELINE-T"
+	case !l.has(ades.ArchiveTimestamp):
+		return "JAdES-BASELINE-LT"
+	}
+	return "JAdES-BASELINE-LTA"
+}
+
+type leveler struct {
+	sig     *ades.Signature
+	covered func(...[]byte) bool
+}
+
+// n counts header parameters or components of the given names.
+func (l leveler) n(signed bool, names ...string) int {
+	total := 0
+	for _, a := range l.sig.Attributes {
+		if a.Signed == signed && slices.Contains(names, a.Name) {
+			total += a.Values
+		}
+	}
+	return total
+}
+
+func (l leveler) has(kinds ...ades.TimestampKind) bool {
+	return slices.ContainsFunc(l.sig.Timestamps, func(t *ades.Timestamp) bool { return slices.Contains(kinds, t.Kind) })
+}
+
+// sigTEnd is the day from which on the signing time stands in iat and not in
+// sigT (TS 119 182-1 V1.2.1, 5.2.1).
+var sigTEnd = time.Date(2025, 7, 15, 0, 0, 0, 0, time.UTC)
+
+// baselineB are the requirements of TS 119 182-1, table 1, that files differ in.
+// A counter-signature has no cty.
+func (l leveler) baselineB(counter bool) bool {
+	if l.n(true, "alg") != 1 || counter && l.n(true, "cty") > 0 || ades.Fatal(l.sig.Problems) && l.formBroken() {
+		return false
+	}
+	if l.n(true, "x5t#S256", "x5t#o", "sigX5ts") != 1 || len(l.sig.CertificateRefs) == 0 || l.n(false, "sigPSt") > 1 {
+		return false
+	}
+	switch iat, sigT := l.n(true, "iat"), l.n(true, "sigT"); {
+	case iat+sigT != 1, l.sig.ClaimedTime.IsZero():
+		return false
+	case sigT == 1:
+		return l.sig.ClaimedTime.Before(sigTEnd)
+	}
+	return true
+}
+
+// formBroken: what crit wants is not met, or a header parameter has another form.
+func (l leveler) formBroken() bool {
+	return slices.ContainsFunc(l.sig.Problems, func(p ades.Problem) bool {
+		switch p.Code {
+		case "JWS_CRIT_FORM", "JWS_CRIT_UNKNOWN", "JWS_CRIT_DEFINED", "JWS_CRIT_ABSENT", "JWS_CRIT_MISSING", "JWS_HEADER_NOT_PROTECTED", "JWS_HEADER_FORM":
+			return true
+		}
+		return false
+	})
+}
+
+// timestamped: there are signature time-stamps, one in each component, and all
+// from within the life of the signer's certificate.
+func (l leveler) timestamped() bool {
+	tokens := 0
+	for _, t := range l.sig.Timestamps {
+		if t.Kind == ades.SignatureTimestamp {
+			tokens++
+		}
+	}
+	if tokens == 0 || tokens != l.n(false, "sigTst") {
+		return false
+	}
+	c, err := pkix.ParseCertificate(l.sig.SigningCertificate)
+	if err != nil {
+		return true
+	}
+	return !slices.ContainsFunc(l.sig.Timestamps, func(t *ades.Timestamp) bool {
+		return t.Kind == ades.SignatureTimestamp && !t.Time.Before(c.NotAfter)
+	})
+}
+
+// longTerm: every chain but that of the last archive time-stamp has its
+// revocation data in the file, and there are no references of older levels.
+func (l leveler) longTerm() bool {
+	if l.n(false, "xRefs", "rRefs", "axRefs", "arRefs", "sigRTst", "rfsTst") > 0 {
+		return false
+	}
+	leaves := l.sig.Leaves()
+	if !slices.ContainsFunc(l.evidence(), func(e ades.Evidence) bool { return e.Kind != ades.EvidenceCertificate }) {
+		return l.n(false, "xVals", "axVals", "tstVD", "anyValData") > 0 && allSelfSigned(leaves)
+	}
+	return l.covered == nil || l.covered(leaves...)
+}
+
+func (l leveler) evidence() []ades.Evidence {
+	all := slices.Clone(l.sig.Evidence)
+	for _, t := range l.sig.Timestamps {
+		if t.Signature != nil {
+			all = append(all, t.Signature.Evidence...)
+		}
+	}
+	return all
+}
+
+func allSelfSigned(certs [][]byte) bool {
+	for _, der := range certs {
+		if c, err := pkix.ParseCertificate(der); err != nil || !c.SelfSigned() {
+			return false
+		}
+	}
+	return len(certs) > 0
+}

@@ -1,0 +1,211 @@
+package jades
+
+import (
+	"crypto"
+	"encoding/base64"
+	"errors"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/jsontree"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/tsp"
+)
+
+// timestampKinds by the names of the components.
+var timestampKinds = map[string]ades.TimestampKind{
+	"sigTst":  ades.SignatureTimestamp,
+	"sigRTst": ades.SigAndRefs,
+	"rfsTst":  ades.RefsOnly,
+	"arcTst":  ades.ArchiveTimestamp,
+}
+
+// references are the components of the older levels that sigRTst and rfsTst are
+// over.
+var references = map[string]bool{"xRefs": true, "rRefs": true, "axRefs": true, "arRefs": true}
+
+// timestamps reads every time-stamp, those in the protected header first.
+func (s *sigReader) timestamps() {
+	covers := s.baseCovers()
+	if v := s.head.Get("adoTst"); v != nil {
+		for _, ts := range s.container(v, ades.ContentTimestamp, 0, s.where("protected/adoTst"), nil) {
+			covers = append(covers, timestampCovers(ts)...)
+		}
+	}
+	seen := covers // what an archive time-stamp would cover at this point
+	for _, e := range s.sig.Evidence {
+		if e.Origin == originHeader {
+			seen = append(seen, e.ID())
+		}
+	}
+	for i, c := range s.etsi {
+		kind, ok := timestampKinds[c.name]
+		if !ok {
+			seen = append(seen, s.componentCovers(c)...)
+			continue
+		}
+		over := covers
+		if kind == ades.ArchiveTimestamp {
+			over = seen
+		}
+		var more []string
+		for _, ts := range s.container(c.value, kind, i, c.path, over) {
+			more = append(more, timestampCovers(ts)...)
+		}
+		seen = append(seen, more...)
+	}
+}
+
+// baseCovers is what a time-stamp over the signature value proves to have been
+// there: the signature, and the certificate that it names.
+func (s *sigReader) baseCovers() []string {
+	covers := []string{s.sig.ID}
+	if s.sig.SigningCertificate != nil && len(s.sig.CertificateRefs) > 0 {
+		covers = append(covers, ades.FactID(s.sig.SigningCertificate))
+	}
+	return covers
+}
+
+func timestampCovers(ts *ades.Timestamp) []string {
+	covers := []string{ts.ID}
+	if ts.Signature != nil {
+		for _, e := range ts.Signature.Evidence {
+			covers = append(covers, e.ID())
+		}
+	}
+	return covers
+}
+
+// componentCovers lists the facts in a component that is no time-stamp.
+func (s *sigReader) componentCovers(c *component) []string {
+	var covers []string
+	for _, e := range c.evidence() {
+		covers = append(covers, e.ID())
+	}
+	if c.name == "cSig" {
+		for _, counter := range s.sig.CounterSignatures {
+			covers = append(covers, counter.ID)
+		}
+	}
+	return covers
+}
+
+// container reads the tokens of a tstContainer (TS 119 182-1, 5.4.3).
+func (s *sigReader) container(v *jsontree.Value, kind ades.TimestampKind, at int, path string, covers []string) []*ades.Timestamp {
+	list := v.Get("tstTokens")
+	if !list.Is(jsontree.Array) || len(list.Items) == 0 {
+		s.sig.Problems = append(s.sig.Problems, finding.StampWithoutToken.Problem(path))
+		return nil
+	}
+	var found []*ades.Timestamp
+	for _, item := range list.Items {
+		if len(s.sig.Timestamps) >= limits.JWSTimestamps {
+			s.sig.Problems = append(s.sig.Problems, finding.StampsBeyondLimit.Problem(path))
+			break
+		}
+		ts, err := s.token(v, item, kind, at, path)
+		if err != nil {
+			s.sig.Problems = append(s.sig.Problems, finding.StampUnreadable.Problem(path, err))
+			continue
+		}
+		ts.Kind, ts.Path, ts.Covers = kind, path, append([]string(nil), covers...)
+		found = append(found, ts)
+		s.sig.Timestamps = append(s.sig.Timestamps, ts)
+	}
+	return found
+}
+
+func (s *sigReader) token(v, item *jsontree.Value, kind ades.TimestampKind, at int, path string) (*ades.Timestamp, error) {
+	text, _ := item.Get("val").Text()
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	var trouble error
+	imprint := func(h crypto.Hash) ([]byte, error) {
+		if !h.Available() {
+			return nil, nil
+		}
+		w := h.New()
+		if trouble = s.stamped(&work{w: w, s: s}, kind, v, at); trouble != nil {
+			return nil, nil // what is stamped is not at hand
+		}
+		return w.Sum(nil), nil
+	}
+	ts, err := tsp.Read(raw, imprint, s.rawCerts()...)
+	if err != nil {
+		return nil, err
+	}
+	if trouble != nil {
+		ts.Problems = append(ts.Problems, finding.StampImprintUnknown.Problem(path, trouble))
+	}
+	return ts, nil
+}
+
+// Reasons why nobody can tell what a time-stamp is over.
+var (
+	errContentMissing = errors.New("the signed content is not at hand")
+	errCanonical      = errors.New("components in clear have no one canonical form")
+	errVariant        = errors.New("a variant that is not known")
+)
+
+// stamped writes what a time-stamp is over; at is the place in etsiU before
+// which everything counts.
+func (s *sigReader) stamped(w *work, kind ades.TimestampKind, v *jsontree.Value, at int) error {
+	// timeStamped of V1.1.1 and V1.2.1 names a variant that covers less.
+	if over, ok := v.Get("timeStamped").Text(); v.Get("timeStamped") != nil && (!ok || over != "all") {
+		return errVariant
+	}
+	switch kind {
+	case ades.ContentTimestamp:
+		return s.writeOctets(w)
+	case ades.SignatureTimestamp:
+		_, err := w.Write(s.jws.signature)
+		return err
+	}
+	if s.clear {
+		return errCanonical
+	}
+	if kind == ades.ArchiveTimestamp {
+		if err := s.writeOctets(w); err != nil {
+			return err
+		}
+		for _, part := range [][]byte{{'.'}, s.jws.protected, {'.'}} {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+	}
+	if kind != ades.RefsOnly {
+		for _, part := range [][]byte{s.jws.signature, {'.'}} {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range s.etsi[:at] {
+		if kind == ades.ArchiveTimestamp || references[c.name] || kind == ades.SigAndRefs && c.name == "sigTst" {
+			if _, err := w.Write(c.written); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeOctets writes the signed content, each in base64url unless b64 is false.
+func (s *sigReader) writeOctets(w *work) error {
+	if s.octets == nil {
+		return errContentMissing
+	}
+	return s.octets(w)
+}
+
+// rawCerts are offered to tokens that do not carry their unit's certificate.
+func (s *sigReader) rawCerts() [][]byte {
+	certs := make([][]byte, len(s.certs))
+	for i, c := range s.certs {
+		certs[i] = c.Raw
+	}
+	return certs
+}
