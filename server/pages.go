@@ -73,6 +73,6 @@ func (s *Server) mountConsole(a *api.API, site *look.Site) {
 func (s *Server) verification() *verification.Verify {
 	return &verification.Verify{
 		Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + version.Number,
-		Seal: s.completion().SealReport, Judged: s.metrics.Verified,
+		Seal: s.completion().SealReport, SealJSON: s.completion().SealJSON, Judged: s.metrics.Verified,
 	}
 }

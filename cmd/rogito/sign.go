@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/jades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/tsp"
@@ -77,27 +78,29 @@ type signCommand struct {
 	raiseFlags
 	output
 	visibleFlags
-	Format    string   `enum:"auto,cades,pades,xades,pkcs1" default:"auto" help:"${enum}; auto: by content"`
-	Packaging string   `enum:"auto,attached,detached,enveloped,enveloping,internally-detached,asic-s,asic-e" default:"auto" help:"${enum}"`
-	Level     string   `enum:"B,T,LT,LTA,LTV" default:"B" help:"${enum}"`
-	PSS       bool     `name:"pss" help:"RSASSA-PSS in place of PKCS#1 v1.5"`
-	Parallel  bool     `help:"add a signature beside those in a p7m or container"`
-	Counter   bool     `help:"sign the signatures of a p7m in place of its content"`
-	Together  bool     `help:"one signature over all files (ASiC-E)"`
-	AsIs      bool     `name:"as-is" help:"refuse a PDF that would have to be written anew before it is signed"`
-	Files     []string `arg:"" name:"file" help:"files, or folders of files, to sign"`
+	Format        string   `enum:"auto,cades,pades,xades,jades,pkcs1" default:"auto" help:"${enum}; auto: by content"`
+	Serialization string   `enum:"flattened,general,compact" default:"flattened" help:"form of a JSON signature (jades): ${enum}; compact at level B only"`
+	Packaging     string   `enum:"auto,attached,detached,enveloped,enveloping,internally-detached,asic-s,asic-e" default:"auto" help:"${enum}"`
+	Level         string   `enum:"B,T,LT,LTA,LTV" default:"B" help:"${enum}"`
+	PSS           bool     `name:"pss" help:"RSASSA-PSS in place of PKCS#1 v1.5"`
+	Parallel      bool     `help:"add a signature beside those in a p7m or container"`
+	Counter       bool     `help:"sign the signatures of a p7m or a JSON signature in place of its content"`
+	Together      bool     `help:"one signature over all files: ASiC-E, or detached with --format jades --packaging detached"`
+	AsIs          bool     `name:"as-is" help:"refuse a PDF that would have to be written anew before it is signed"`
+	Files         []string `arg:"" name:"file" help:"files, or folders of files, to sign"`
 }
 
 func (signCommand) Help() string {
 	return example(`Signs each file on its own: PDF as PAdES, XML as XAdES, everything else as CAdES, unless told
 otherwise. The results stand beside the files: NAME-signed.pdf, NAME-signed.xml, NAME.p7m, NAME.p7s,
-NAME.asice, NAME.asics, NAME.sig. One failure does not stop the rest; the exit code tells (3).
+NAME.asice, NAME.asics, NAME.sig, NAME.json, NAME.jws. One failure does not stop the rest; the exit code tells (3).
 
 A PDF without signatures that is damaged, or that readers could take in two ways, is written anew with
 the same pages and everything in it, and the copy is signed; a line says so.`,
 		"rogito sign --key me.p12 --password-file pin.txt contract.pdf",
 		"rogito sign --key me.p12 --level LTA --tsa https://tsa.example/tsr --out signed/ invoices/",
-		"rogito sign --key me.p12 --visible 1,50,700 --reason Approval contract.pdf")
+		"rogito sign --key me.p12 --visible 1,50,700 --reason Approval contract.pdf",
+		"rogito sign --key me.p12 --format jades --packaging detached --together order.json terms.pdf")
 }
 
 func (c *signCommand) Run(s *session) error {
@@ -142,9 +145,14 @@ func (c *signCommand) together(s *session, id *identity, o rogito.Options) error
 		defer f.Close()
 		in.Files = append(in.Files, ades.File{Name: filepath.Base(p.path), Source: f})
 	}
-	o.Format, o.Time = ades.ASiCE, time.Now()
-	o.ASiC, o.CAdES, o.XAdES, o.PAdES = asic.Options{CAdES: c.Format == "cades"}, cades.Options{}, xades.Options{}, pades.Options{}
-	to := c.place(files[0].path, "signed.asice", true)
+	o.Time = time.Now()
+	switch {
+	case c.Format != "jades":
+		o.Format, o.ASiC, o.CAdES, o.XAdES, o.PAdES = ades.ASiCE, asic.Options{CAdES: c.Format == "cades"}, cades.Options{}, xades.Options{}, pades.Options{}
+	case !o.JAdES.Detached:
+		return errors.New("jades signs several files together only with --packaging detached")
+	}
+	to := c.place(files[0].path, "signed."+o.Form(in).Extension, true)
 	err = writeFile(to, c.Force, func(w io.Writer) error {
 		_, err := rogito.Sign(s.ctx, in, w, id.key, o)
 		return err
@@ -174,7 +182,7 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 	level, vri := parseLevel(c.Level)
 	o := rogito.Options{
 		SignParams: ades.SignParams{Certificate: id.cert, Chain: id.chain, Hash: hashes[c.Hash], PSS: c.PSS},
-		Format:     map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}[c.Format],
+		Format:     map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "jades": ades.JAdES, "pkcs1": ades.PKCS1}[c.Format],
 		Level:      level,
 		VRI:        vri,
 		Parallel:   c.Parallel,
@@ -210,6 +218,15 @@ func (c *signCommand) packaging(o *rogito.Options) error {
 		"detached": xades.Detached, "internally-detached": xades.InternallyDetached,
 	}
 	switch p := c.Packaging; {
+	case c.Format == "jades":
+		o.PAdES = pades.Options{}
+		o.JAdES.Serialization, _ = jades.ParseSerialization(c.Serialization) // the flag takes no others
+		if o.JAdES.Detached = p == "detached"; p != "auto" && p != "attached" && p != "detached" {
+			return fmt.Errorf("jades cannot be %s", p)
+		}
+		if o.JAdES.Serialization == jades.Compact && o.Level > ades.LevelB {
+			return errors.New("the compact form of jades goes with level B only")
+		}
 	case p == "auto":
 	case p == "asic-s":
 		o.Format, o.ASiC.CAdES = ades.ASiCS, c.Format == "cades"

@@ -86,9 +86,6 @@ var (
 	JAdESUnsigned = row("JADES_ETSIU", Error,
 		"etsiU is no list of components, all in one form{detail}",
 		"etsiU non è un elenco di componenti, tutte nella stessa forma{detail}")
-	JAdESComponent = row("JADES_ETSIU_COMPONENT", Warning,
-		"the component {quoted} of etsiU cannot be read{detail}",
-		"la componente {quoted} di etsiU non può essere letta{detail}")
 	JAdESCounterOther = row("JADES_COUNTER_SIGNS_OTHER", Error,
 		"the counter-signature signs something else than the signature that it stands in",
 		"la controfirma firma altro rispetto alla firma in cui si trova")

@@ -50,6 +50,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer dss.stop()
+	defer jsonDSS.stop()
 	if code := m.Run(); code != 0 {
 		return code // a table is of a run in which all went well, or not written
 	}

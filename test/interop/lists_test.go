@@ -145,37 +145,10 @@ type listBench struct {
 // starts it. Maven brings DSS; the program itself fetches nothing.
 func (b *listBench) startDSS(t *testing.T) {
 	t.Helper()
-	mvn, java := tool(t, "mvn"), tool(t, "java")
-	var sources bytes.Buffer
-	for _, f := range []string{"pom.xml", "src/main/java/dsslists/Main.java"} {
-		text, err := os.ReadFile(filepath.Join("dsslists", filepath.FromSlash(f)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sources.Write(text)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	state := sha256.Sum256(sources.Bytes())
-	dir := filepath.Join(cache, "rogito-dsslists", hex.EncodeToString(state[:8]))
-	if _, err := os.Stat(filepath.Join(dir, "lib")); err != nil {
-		if err := os.CopyFS(dir, os.DirFS("dsslists")); err != nil && !os.IsExist(err) {
-			t.Fatal(err)
-		}
-		build := exec.CommandContext(t.Context(), mvn, "-q", "-B", "package", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=new")
-		build.Dir = dir
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: DSS cannot be built: %v\n%s", err, out)
-		}
-		if err := os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "lib")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	java, classes := built(t, "dsslists")
 	c := exec.CommandContext(t.Context(), java, "-Xmx1500m", "-XX:+UseSerialGC", "-Djava.awt.headless=true",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
-		"-cp", filepath.Join(dir, "lib", "*")+string(os.PathListSeparator)+filepath.Join(dir, "target", "dsslists-1.jar"), "dsslists.Main",
+		"-cp", classes, "dsslists.Main",
 		corpus.Shared(t, "trust", "pool"), corpus.Shared(t, "trust", "oj-2019-276.pem"))
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()

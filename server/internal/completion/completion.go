@@ -20,6 +20,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/jades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/report/paper"
@@ -143,13 +144,20 @@ func (c *Certificate) verify(ctx context.Context) error {
 	}
 	o := rogito.VerifyOptions{Recursive: r.Options.Batch}
 	if r.Options.Detached && !r.Options.Batch {
-		for _, f := range append([]*ledger.File{r.Validated}, r.Inputs...) {
+		files := append([]*ledger.File{r.Validated}, r.Inputs...)
+		together := r.Type == "jades" && len(r.Inputs) > 1 // what was validated is an archive of them
+		if together {
+			files = r.Inputs
+		}
+		for _, f := range files {
 			src, err := read(f)
 			if err != nil {
 				return err
 			}
 			if src != nil {
 				o.Detached = append(o.Detached, ades.File{Name: nameOf(f), Source: src})
+			}
+			if src != nil && !together {
 				break
 			}
 		}
@@ -235,6 +243,21 @@ func (c *Certificates) SealReport(ctx context.Context, pdf []byte) ([]byte, erro
 		return nil, fmt.Errorf("seal a report: %w", err)
 	}
 	return out, nil
+}
+
+// SealJSON puts the seal on a report in JSON, as JAdES.
+func (c *Certificates) SealJSON(ctx context.Context, text []byte) ([]byte, error) {
+	cert, key := c.Seal()
+	const name = "report.json"
+	var out bytes.Buffer
+	_, err := rogito.Sign(ctx, rogito.File(name, bytes.NewReader(text)), &out, key, rogito.Options{
+		SignParams: ades.SignParams{Certificate: cert, Chain: c.Chain, Time: c.Now()},
+		Format:     ades.JAdES, JAdES: jades.Options{MediaTypes: map[string]string{name: "application/json"}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("seal a report: %w", err)
+	}
+	return out.Bytes(), nil
 }
 
 // seal signs a PDF of the server's own, which nobody may change from then on.

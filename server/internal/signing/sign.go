@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/jades"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/job"
@@ -100,15 +101,18 @@ func (x *run) signParams() (ades.SignParams, error) {
 		p.Time = x.secrets.Kept.Time
 	}
 	x.time = p.Time
-	if x.remote != nil {
-		p.PSS = x.remote.credential.NeedsPSS()
-		x.remote.hash, x.remote.pss = p.Digest(), p.PSS
-	}
 	cert, err := x.parse(x.cert.DER)
 	if err != nil {
 		return p, fmt.Errorf("signing: certificate: %w", err)
 	}
 	p.Certificate = cert
+	if x.record.Asked() == "jades" {
+		p.Hash = jades.Hash(p) // a curve goes with one only, which a provider has to be told
+	}
+	if x.remote != nil {
+		p.PSS = x.remote.credential.NeedsPSS()
+		x.remote.hash, x.remote.pss = p.Digest(), p.PSS
+	}
 	for _, der := range x.cert.Chain {
 		c, err := x.parse(der)
 		if err != nil {

@@ -4,6 +4,7 @@ package verification
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -34,6 +35,8 @@ type Verify struct {
 	Producer string
 	// Seal signs a report, a PDF, in the name of the server; nil: it goes unsealed.
 	Seal func(ctx context.Context, pdf []byte) ([]byte, error)
+	// SealJSON signs a report in JSON, as JAdES, in the name of the server.
+	SealJSON func(ctx context.Context, text []byte) ([]byte, error)
 	// Judged is told of every verdict; nil: nobody is.
 	Judged func(report.Indication)
 }
@@ -80,9 +83,9 @@ func RegisterVerify(a *api.API, v *Verify) {
 		Method: http.MethodPost, Path: "/verify", ID: "verify", Tag: verificationTag,
 		Summary: "Verify a signed document", Form: verifyParts{}, Examples: verifyExamples, Errors: []fault.Code{101, 650, 651, 652, 653},
 		Text: "The verdict of ETSI EN 319 102-1 on every signature in the document. By `Accept` also as the XML of ETSI TS 119 102-2 " +
-			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`), sealed by the server. As `multipart/form-data` the fields " +
+			"(`application/xml`), as a page (`text/html`), as PDF (`application/pdf`), sealed by the server, or as JSON under the server's seal (`application/jose+json`, JAdES with the report as its payload). As `multipart/form-data` the fields " +
 			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",
-		Produces: []string{"application/xml", "text/html", "application/pdf"},
+		Produces: []string{"application/xml", "text/html", "application/pdf", "application/jose+json"},
 	}, v.verify)
 }
 
@@ -148,6 +151,10 @@ func (v *Verify) answer(ctx context.Context, q *verification, r *report.Report, 
 		c.Type, c.Name = "application/pdf", "verification.pdf"
 		c.Bytes, err = v.PDF(ctx, r, q.name, q.lang)
 		return api.Reply[*report.View]{Content: c}, err
+	case "application/jose+json":
+		c.Type, c.Name = "application/jose+json", "verification.json"
+		c.Bytes, err = v.sealed(ctx, q, r)
+		return api.Reply[*report.View]{Content: c}, err
 	default:
 		large := q.plain && r.Plain != nil && r.Plain.Size() > sentPlain
 		view, err := r.View(q.plain && !large, string(q.lang))
@@ -161,6 +168,23 @@ func (v *Verify) answer(ctx context.Context, q *verification, r *report.Report, 
 	return api.Reply[*report.View]{Content: c}, err
 }
 
+// sealed is the report in JSON under the server's seal. It leaves the plain
+// document out: what is sealed is the verdict on it.
+func (v *Verify) sealed(ctx context.Context, q *verification, r *report.Report) ([]byte, error) {
+	if v.SealJSON == nil {
+		return nil, errors.New("verification: there is no seal")
+	}
+	view, err := r.View(false, string(q.lang))
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(view)
+	if err != nil {
+		return nil, err
+	}
+	return v.SealJSON(ctx, text)
+}
+
 // verifyForm picks the most wanted form of Accept that there is; JSON for
 // anything else.
 func verifyForm(accept []string) string {
@@ -170,7 +194,7 @@ func verifyForm(accept []string) string {
 			return ""
 		case "text/xml":
 			return "application/xml"
-		case "application/xml", "text/html", "application/pdf":
+		case "application/xml", "text/html", "application/pdf", "application/jose+json":
 			return mt
 		}
 	}

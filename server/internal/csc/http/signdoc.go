@@ -36,14 +36,16 @@ var envelopeTable = []envelope{
 	{"X", "Enveloped", false, func(o *request.Options) { o.Packaging = "enveloped" }},
 	{"X", "Enveloping", false, func(o *request.Options) { o.Packaging = "enveloping" }},
 	{"X", "Detached", true, func(o *request.Options) { o.Packaging, o.Detached = "detached", true }},
+	{"J", "Attached", false, func(*request.Options) {}},
+	{"J", "Detached", true, func(o *request.Options) { o.Packaging, o.Detached = "detached", true }},
 	{"P", "Certification", false, func(o *request.Options) { o.Certify = true }},
 	{"P", "Revision", false, func(*request.Options) {}},
 }
 
 // formatNames are the formats that documents are signed in.
-var formatNames = []string{"C", "X", "P"}
+var formatNames = []string{"C", "X", "P", "J"}
 
-var signatureTypes = map[string]string{"C": "cades", "X": "xades", "P": "pades"}
+var signatureTypes = map[string]string{"C": "cades", "X": "xades", "P": "pades", "J": "jades"}
 
 // envelopes are the properties of each format, as info lists them.
 func envelopes() (all [][]string) {
@@ -248,12 +250,14 @@ func (d *docRequest) options(digests bool) (o request.Options, e envelope, err e
 	return o, e, d.properties(&o)
 }
 
-// overDigests judges what can be signed over digests alone. XAdES needs names of
-// what it refers to, and beyond level T a PDF holds what its CMS cannot.
+// overDigests judges what can be signed over digests alone. XAdES and JAdES need
+// names of what they refer to, and beyond level T a PDF holds what its CMS cannot.
 func (d *docRequest) overDigests(o *request.Options) error {
 	switch {
 	case d.Format == "X":
 		return cscserver.Invalid("Invalid parameter signature_format: XAdES is made of documents, not of documentDigests")
+	case d.Format == "J":
+		return cscserver.Invalid("Invalid parameter signature_format: JAdES is made of documents, not of documentDigests")
 	case d.Format == "P" && o.Level != "B" && o.Level != "T":
 		return cscserver.Invalid("Invalid parameter conformance_level: over documentDigests PAdES reaches Ades-B-T")
 	case d.Format == "C" && o.Level == "LTA":

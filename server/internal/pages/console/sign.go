@@ -131,6 +131,7 @@ func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
 		{Value: "pades", Name: look.T("In the PDF itself (PAdES)", "Dentro il PDF (PAdES)").In(l)},
 		{Value: "cades", Name: look.T("In an envelope, .p7m (CAdES)", "In una busta .p7m (CAdES)").In(l)},
 		{Value: "xades", Name: look.T("XML or container (XAdES)", "XML o contenitore (XAdES)").In(l)},
+		{Value: "jades", Name: look.T("JSON (JAdES)", "JSON, cioè JAdES").In(l)},
 		{Value: "pkcs1", Name: look.T("Only the raw value (PKCS#1)", "Solo il valore grezzo (PKCS#1)").In(l)},
 	} {
 		o.Selected = o.Value == f["signatureType"]

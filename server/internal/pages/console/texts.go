@@ -74,6 +74,7 @@ var formats = map[string]look.Text{
 	"pades": look.T("In the PDF (PAdES)", "Nel PDF (PAdES)"),
 	"cades": look.T("In an envelope (CAdES)", "In una busta (CAdES)"),
 	"xades": look.T("XML or container (XAdES)", "XML o contenitore (XAdES)"),
+	"jades": look.T("JSON (JAdES)", "JSON, cioè JAdES"),
 	"pkcs1": look.T("Raw value (PKCS#1)", "Valore grezzo (PKCS#1)"),
 }
 

@@ -8,6 +8,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/jades"
 	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/xades"
 )
@@ -50,6 +51,13 @@ func (x *Set) LibraryOptions(ctx context.Context, it *Item, out rogito.Options) 
 		return in, options, err
 	case out.Format == ades.PKCS1:
 		out.Level = ades.LevelB
+	case out.Format == ades.JAdES:
+		form, err := jades.ParseSerialization(o.Serialization)
+		if err != nil {
+			return in, nil, err
+		}
+		out.JAdES = jades.Options{Serialization: form, Detached: o.Detached, MediaTypes: map[string]string{name: it.Media.MIME}}
+		out.Counter = o.Counter
 	case container && it.Digest == nil:
 		out.ASiC = asic.Options{CAdES: out.Format == ades.CAdES}
 		out.Format = ades.ASiCE

@@ -302,7 +302,7 @@ func (x *Set) validateSeveral(ctx context.Context) error {
 	switch r.Type {
 	case "pades":
 		return x.merge(ctx, it)
-	case "xades":
+	case "xades", "jades":
 		return x.gather(ctx, it)
 	}
 	if p := r.Options.Packaging; p == "asic-e" || p == "asic-s" {

@@ -203,6 +203,9 @@ func (e *Events) signatureDetail(out *rogito.Signed, level string, index int) si
 	if len(d.ToBeSigned) > 0 {
 		d.ToBeSignedDigest = ades.FactID(d.ToBeSigned)
 	}
+	if out.Format == ades.JAdES {
+		d.ToBeSigned = nil // it may hold the document itself
+	}
 	return d
 }
 

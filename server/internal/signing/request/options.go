@@ -34,8 +34,8 @@ import (
 type Options struct {
 	AsyncValidation bool         `json:"asyncDocumentsValidation" doc:"answer WAIT_VALIDATION at once and validate later"`
 	AsyncSignature  bool         `json:"asyncSignature" doc:"answer WAIT_SIGN at once and sign later"`
-	Level           string       `json:"level" for:"cades pades xades" enum:"B,T,LT,LTA,LTV" default:"B" doc:"LTV (pades) is LT with VRI entries, which Acrobat shows as LTV enabled"`
-	Hash            string       `json:"hashAlgorithm" for:"cades pades xades pkcs1" enum:"SHA1,SHA256,SHA384,SHA512" rule:"hash" default:"SHA256" doc:"SHA1 is refused unless the operator allows it"`
+	Level           string       `json:"level" for:"cades pades xades jades" enum:"B,T,LT,LTA,LTV" default:"B" doc:"LTV (pades) is LT with VRI entries, which Acrobat shows as LTV enabled"`
+	Hash            string       `json:"hashAlgorithm" for:"cades pades xades jades pkcs1" enum:"SHA1,SHA256,SHA384,SHA512" rule:"hash" default:"SHA256" doc:"SHA1 is refused unless the operator allows it"`
 	EncryptAny      bool         `json:"encryptInAnyCase" for:"pades" doc:"encrypt a PDF that is not (AES-256) with encryptionPassword before signing"`
 	DocPassword     string       `json:"-" option:"encryptionPassword" for:"pades" max:"127" doc:"opens an encrypted PDF, which stays encrypted under its own keys"`
 	Page            int          `json:"page" for:"pades" rule:"page" default:"1" doc:"of a visible signature, -1 for the last"`
@@ -44,21 +44,22 @@ type Options struct {
 	SignerImage     *SignerImage `json:"signerImage" for:"pades" doc:"how a visible signature looks"`
 	LockFields      []string     `json:"lockFields" for:"pades" rule:"names" doc:"fields that the signature locks, separated by commas, or a list"`
 	WithField       bool         `json:"withSignatureField" for:"pades" doc:"sign into an existing empty field; a new one is made where there is none"`
-	Packaging       string       `json:"packaging" for:"cades xades" enum:"attached,detached,enveloped,enveloping,internally-detached,asic-s,asic-e" doc:"cades: attached (default), detached; xades: enveloped (default for XML), enveloping (default for another document), detached, internally-detached; both: asic-s, asic-e"`
-	Detached        bool         `json:"detached" for:"cades xades" doc:"the same as packaging detached"`
-	Counter         bool         `json:"counterSignature" for:"cades" doc:"counter-sign every signer of a .p7m"`
+	Packaging       string       `json:"packaging" for:"cades xades jades" enum:"attached,detached,enveloped,enveloping,internally-detached,asic-s,asic-e" doc:"cades, jades: attached (default), detached; xades: enveloped (default for XML), enveloping (default for another document), detached, internally-detached; cades, xades: asic-s, asic-e"`
+	Serialization   string       `json:"serialization" for:"jades" enum:"flattened,general,compact" default:"flattened" doc:"the form of a JSON signature; compact goes with level B only"`
+	Detached        bool         `json:"detached" for:"cades xades jades" doc:"the same as packaging detached"`
+	Counter         bool         `json:"counterSignature" for:"cades jades" doc:"counter-sign every signer of a .p7m or of a JSON signature"`
 	Parallel        bool         `json:"parallelSignature" for:"cades" default:"true" doc:"on a .p7m: add a signer beside the others; false signs the file as it is, a new layer around it"`
 	KeepSignatures  bool         `json:"withoutSignatureExclusion" for:"xades" doc:"keep signatures already there inside the signed data"`
 	XPathQuery      string       `json:"XPathQuery" for:"xades" max:"2048" rule:"xpath" doc:"the elements to sign, by XPath; each becomes a reference by Id"`
 	SignElement     string       `json:"signElement" for:"xades" max:"256" doc:"the element to sign, by Id"`
 	SignatureID     string       `json:"signatureId" for:"xades" max:"256" rule:"id" doc:"the Id of the new signature"`
-	WithTimestamp   bool         `json:"withTimestamp" for:"cades pades xades" doc:"a time-stamp; level B with it is T"`
-	TimestampURL    string       `json:"timestampUrl" for:"cades pades xades" max:"2048" rule:"address" doc:"the caller's time-stamp authority; the configured one where absent"`
-	TimestampUser   string       `json:"timestampUsername" for:"cades pades xades" max:"256" doc:"the caller's name there"`
-	TSAPassword     string       `json:"-" option:"timestampPassword" for:"cades pades xades" max:"256" doc:"the caller's password there"`
-	TimestampHash   string       `json:"timestampHashAlgo" for:"cades pades xades" enum:"SHA1,SHA256,SHA384,SHA512" rule:"hash" default:"SHA256" doc:"SHA1 is refused unless the operator allows it"`
+	WithTimestamp   bool         `json:"withTimestamp" for:"cades pades xades jades" doc:"a time-stamp; level B with it is T"`
+	TimestampURL    string       `json:"timestampUrl" for:"cades pades xades jades" max:"2048" rule:"address" doc:"the caller's time-stamp authority; the configured one where absent"`
+	TimestampUser   string       `json:"timestampUsername" for:"cades pades xades jades" max:"256" doc:"the caller's name there"`
+	TSAPassword     string       `json:"-" option:"timestampPassword" for:"cades pades xades jades" max:"256" doc:"the caller's password there"`
+	TimestampHash   string       `json:"timestampHashAlgo" for:"cades pades xades jades" enum:"SHA1,SHA256,SHA384,SHA512" rule:"hash" default:"SHA256" doc:"SHA1 is refused unless the operator allows it"`
 	Timezone        string       `json:"timezone" for:"pades" max:"64" rule:"zone" default:"UTC" doc:"IANA name: of the times shown in a visible signature"`
-	Batch           bool         `json:"batch" for:"cades pades xades pkcs1" doc:"sign each document on its own: a zip in input order with report.json"`
+	Batch           bool         `json:"batch" for:"cades pades xades jades pkcs1" doc:"sign each document on its own: a zip in input order with report.json"`
 
 	Asked    string `json:"askedType" option:"-"`          // signatureType of the request; never shown
 	Certify  bool   `json:"certify,omitempty" option:"-"`  // pades: the first signature certifies the document (DocMDP, 2)
@@ -384,7 +385,7 @@ func echo(v reflect.Value) any {
 }
 
 // LibraryFormats are the formats by their names on the wire.
-var LibraryFormats = map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}
+var LibraryFormats = map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "jades": ades.JAdES, "pkcs1": ades.PKCS1}
 
 // Formats lists their names.
 func Formats() []string { return slices.Sorted(maps.Keys(LibraryFormats)) }

@@ -129,6 +129,9 @@ func (p *parser) parse(m map[string]jsontext.Value) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.checkJSON(); err != nil {
+		return nil, err
+	}
 	return r, r.checkDigests()
 }
 
@@ -174,7 +177,7 @@ func (p *parser) words(r *Request, m map[string]jsontext.Value) error {
 	}
 	if v := m["signatureType"]; !absent(v) {
 		if p.spool.Unmarshal(v, &r.Type) != nil || LibraryFormats[r.Type] == "" {
-			return fault.New(fault.BadSignatureType, "%s", hint.OneOf("signatureType", r.Type, []string{"cades", "pades", "xades", "pkcs1"}))
+			return fault.New(fault.BadSignatureType, "%s", hint.OneOf("signatureType", r.Type, Formats()))
 		}
 	}
 	return nil
@@ -354,6 +357,23 @@ func (p *parser) decode(t upload.Text) (ades.Source, error) {
 }
 
 // checkDigests holds digests against the format and the hash.
+// checkJSON judges what JSON signatures cannot be.
+func (r *Request) checkJSON() error {
+	switch o := &r.Options; {
+	case r.Type != "jades":
+		return nil
+	case o.Serialization == "compact" && o.TargetLevel() > ades.LevelB:
+		return fault.New(fault.BadOption, "options.serialization compact goes with level B only")
+	case o.Serialization == "compact" && o.Counter:
+		return fault.New(fault.BadOption, "options.serialization compact has no place for a counter-signature")
+	case o.Packaging != "" && o.Packaging != "attached" && o.Packaging != "detached":
+		return fault.New(fault.BadOption, "options.packaging of jades is attached or detached, not %s", o.Packaging)
+	case len(r.Inputs) > 1 && !o.Batch && !o.Detached:
+		return fault.New(fault.BadOption, "several documents are signed together as jades with options.detached only, or each on its own with options.batch")
+	}
+	return nil
+}
+
 func (r *Request) checkDigests() error {
 	digests := 0
 	for i, in := range r.Inputs {
