@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"io"
 	"slices"
+	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
@@ -42,6 +43,16 @@ func base64url(text []byte) ([]byte, bool) {
 	out := make([]byte, base64.RawURLEncoding.DecodedLen(len(text)))
 	n, err := base64.RawURLEncoding.Strict().Decode(out, text)
 	return out[:n], err == nil
+}
+
+// base64std decodes the other base64 of the standard, that of certificates and
+// tokens, as strictly.
+func base64std(text string) ([]byte, bool) {
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, false
+	}
+	b, err := base64.StdEncoding.Strict().DecodeString(text)
+	return b, err == nil && len(b) > 0
 }
 
 // load takes a source into memory, where JSON is read.

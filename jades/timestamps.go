@@ -2,7 +2,6 @@ package jades
 
 import (
 	"crypto"
-	"encoding/base64"
 	"errors"
 
 	"rogito.dev/rogito/ades"
@@ -116,10 +115,9 @@ func (s *sigReader) container(v *jsontree.Value, kind ades.TimestampKind, at int
 }
 
 func (s *sigReader) token(v, item *jsontree.Value, kind ades.TimestampKind, at int, path string) (*ades.Timestamp, error) {
-	text, _ := item.Get("val").Text()
-	raw, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil {
-		return nil, err
+	raw, ok := pkiObject(item)
+	if !ok {
+		return nil, errors.New("no base64")
 	}
 	var trouble error
 	imprint := func(h crypto.Hash) ([]byte, error) {

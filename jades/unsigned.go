@@ -1,8 +1,6 @@
 package jades
 
 import (
-	"encoding/base64"
-
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/jsontree"
@@ -69,11 +67,10 @@ func (s *sigReader) readComponents(list *jsontree.Value) (why string) {
 // pkiObject is the value of a pkiOb or a tstToken, in base64.
 func pkiObject(v *jsontree.Value) ([]byte, bool) {
 	text, ok := v.Get("val").Text()
-	if !ok || text == "" {
+	if !ok {
 		return nil, false
 	}
-	raw, err := base64.StdEncoding.Strict().DecodeString(text)
-	return raw, err == nil && len(raw) > 0
+	return base64std(text)
 }
 
 // evidence is the validation data in a component.
@@ -140,8 +137,8 @@ func (s *sigReader) carriedCertificates() {
 	if x5c != nil {
 		list, ok := x5c.Texts()
 		for _, text := range list {
-			raw, err := base64.StdEncoding.Strict().DecodeString(text) // not base64url: RFC 7515, 4.1.6
-			if ok = ok && err == nil && len(raw) > 0; !ok {
+			var raw []byte
+			if raw, ok = base64std(text); !ok { // not base64url: RFC 7515, 4.1.6
 				break
 			}
 			s.addEvidence(ades.Evidence{Kind: ades.EvidenceCertificate, Origin: originHeader, Raw: raw})
