@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -242,6 +243,17 @@ func TestReportIsSealed(t *testing.T) {
 	v := verdict(pdf)
 	if !v.OverallVerified || len(v.SignatureReportList) != 1 || v.SignatureReportList[0].SignatureLevel != "PAdES-BASELINE-B" || !v.SignatureReportList[0].CoversWholeDocument {
 		t.Errorf("the seal: %+v", v)
+	}
+	resp, text := s.raw(http.MethodPost, "/verify", m{"inputDocument": b64(signed)}, "Accept", "application/jose+json")
+	if v := verdict(text); resp.Header.Get("Content-Type") != "application/jose+json" || !v.OverallVerified || len(v.SignatureReportList) != 1 || v.SignatureReportList[0].SignatureLevel != "JAdES-BASELINE-B" {
+		t.Errorf("the seal on JSON: %v, %+v", resp.Header, v)
+	}
+	var jws struct{ Payload string }
+	if err := json.Unmarshal(text, &jws); err != nil {
+		t.Fatal(err)
+	}
+	if payload, err := base64.RawURLEncoding.DecodeString(jws.Payload); err != nil || !bytes.Contains(payload, []byte(`"overallVerified":true`)) {
+		t.Errorf("what is sealed: %.200s, %v", payload, err)
 	}
 	if i := bytes.Index(pdf, []byte("/MediaBox")); i < 0 {
 		t.Error("no page to change")

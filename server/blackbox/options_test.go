@@ -31,12 +31,16 @@ var defaults = map[string]m{
 		"withoutSignatureExclusion": false, "XPathQuery": nil, "signElement": nil, "signatureId": nil, "withTimestamp": false, "timestampUrl": nil, "timestampUsername": nil,
 		"timestampHashAlgo": "SHA256", "batch": false, "achievedLevel": "B",
 	},
+	"jades": {
+		"asyncDocumentsValidation": false, "asyncSignature": false, "level": "B", "hashAlgorithm": "SHA256", "packaging": nil, "serialization": "flattened", "detached": false,
+		"counterSignature": false, "withTimestamp": false, "timestampUrl": nil, "timestampUsername": nil, "timestampHashAlgo": "SHA256", "batch": false, "achievedLevel": "B",
+	},
 	"pkcs1": {"asyncDocumentsValidation": false, "asyncSignature": false, "hashAlgorithm": "SHA256", "batch": false, "achievedLevel": nil},
 }
 
 // sampleOf is a document whose format by content this is; a text is signed as
 // pkcs1 only by name.
-var sampleOf = map[string][]byte{"cades": sampleTXT, "pades": samplePDF, "xades": sampleXML, "pkcs1": sampleTXT}
+var sampleOf = map[string][]byte{"cades": sampleTXT, "pades": samplePDF, "xades": sampleXML, "jades": sampleTXT, "pkcs1": sampleTXT}
 
 func testDefaultOptions(t *testing.T, w *world) {
 	g := w.sandboxed(t)
@@ -92,6 +96,7 @@ func testOptionRefusals(t *testing.T, w *world) {
 		"hashAlgorithm":      {"SHA1", "MD5", "sha256", 256},
 		"timestampHashAlgo":  {"SHA1", "MD5", 1},
 		"packaging":          {"wrapped", "", 1},
+		"serialization":      {"short", "", 1},
 		"page":               {0, -2, 1.5, "1", true},
 		"x":                  {"1", true, m{}, 1e9},
 		"y":                  {"1", []int{1}, -1e9},

@@ -326,11 +326,12 @@ func TestAnswerWith(t *testing.T) {
 
 func TestVerifyForm(t *testing.T) {
 	for header, want := range map[string]string{
-		"":                "",
-		"*/*":             "",
-		"application/pdf": "application/pdf",
-		"text/xml":        "application/xml",
-		"image/png":       "",
+		"":                      "",
+		"*/*":                   "",
+		"application/pdf":       "application/pdf",
+		"text/xml":              "application/xml",
+		"application/jose+json": "application/jose+json",
+		"image/png":             "",
 		"application/xml;q=0.5, application/json": "",
 		"application/json;q=0.5, application/xml": "application/xml",
 	} {

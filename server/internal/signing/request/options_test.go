@@ -102,7 +102,7 @@ func TestEcho(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := map[string]int{"": 2, "cades": 14, "pades": 18, "xades": 16, "pkcs1": 5}
+	count := map[string]int{"": 2, "cades": 14, "pades": 18, "xades": 16, "jades": 14, "pkcs1": 5}
 	for format, n := range count {
 		shown := o.Echo(format, "")
 		if len(shown) != n {
@@ -129,6 +129,35 @@ func TestLevel(t *testing.T) {
 	} {
 		if o, err := parsed(t, text); err != nil || o.TargetLevel() != want {
 			t.Errorf("%s: %v, %v", text, o.TargetLevel(), err)
+		}
+	}
+}
+
+// What a JSON signature cannot be is 625, and says why.
+func TestJSONSignatures(t *testing.T) {
+	for _, c := range []struct {
+		options string
+		inputs  int
+		word    string // of the refusal; empty: there is none
+	}{
+		{`{}`, 1, ""},
+		{`{"serialization": "compact"}`, 1, ""},
+		{`{"serialization": "general", "level": "LTA"}`, 1, ""},
+		{`{"detached": true}`, 2, ""},
+		{`{"batch": true}`, 2, ""},
+		{`{"serialization": "compact", "level": "T"}`, 1, "level B"},
+		{`{"serialization": "compact", "withTimestamp": true}`, 1, "level B"},
+		{`{"serialization": "compact", "counterSignature": true}`, 1, "counter-signature"},
+		{`{"packaging": "asic-e"}`, 1, "asic-e"},
+		{`{}`, 2, "detached"},
+	} {
+		o, err := parsed(t, c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = (&Request{Type: "jades", Options: o, Inputs: make([]Input, c.inputs)}).checkJSON()
+		if (err != nil) != (c.word != "") || err != nil && !strings.Contains(err.Error(), c.word) {
+			t.Errorf("%s of %d: %v", c.options, c.inputs, err)
 		}
 	}
 }
