@@ -246,8 +246,8 @@ func TestWildSigned(t *testing.T) {
 	pdfsig, hanko := &tally{t: t, what: "valid for pdfsig"}, &tally{t: t, what: "valid for pyHanko"}
 	same := &tally{t: t, what: "same text and pages in poppler"}
 	shown := &tally{t: t, what: "written anew, and most readers show the same"}
-	eyes := newEyes(t)
-	var lock, looking sync.Mutex
+	eyes := programs(t) // PDFium cannot be ended where a page takes it forever
+	var lock sync.Mutex
 	anew := 0
 	var ours [][2]string
 	eachWild(t, func(i int, path string, data []byte, info popplerInfo) {
@@ -269,9 +269,7 @@ func TestWildSigned(t *testing.T) {
 		equal := bytes.Equal(program(t, "pdftotext", "-q", path, "-"), program(t, "pdftotext", "-q", to, "-"))
 		same.count(name, equal && is.pages == info.pages, fmt.Sprintf("same text %v, pages %d and %d", equal, info.pages, is.pages))
 		if len(s.Anew) > 0 {
-			looking.Lock()
 			equal, of := eyes.compare(t, data, out)
-			looking.Unlock()
 			shown.count(name, 2*equal >= of, fmt.Sprintf("%d of %d", equal, of))
 		}
 		lock.Lock()
