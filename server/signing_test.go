@@ -565,7 +565,12 @@ func TestIdempotentSigning(t *testing.T) {
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		docs := []any{m{"payload": b64(samplePDF), "name": "one.pdf"}, m{"payload": b64([]byte("%PDF-1.4 broken")), "name": "two.pdf"}, b64(sampleXML), b64(make([]byte, 32))}
+		docs := []any{
+			m{"payload": b64(samplePDF), "name": "one.pdf"},
+			m{"payload": b64([]byte("%PDF-1.4 broken")), "name": "two.pdf"},
+			b64(sampleXML), b64(make([]byte, 32)),
+			b64(append(bytes.Clone(samplePDF), "junk behind the end: 1 0 obj\n"...)),
+		}
 		r := s.sign(docs, optionsOf(m{"batch": true}))
 		if r.State != "DONE" || r.Document.SignedDocument.Extension != "zip" {
 			t.Fatalf("%+v %s", r, deref(r.ErrorMessage))
@@ -577,11 +582,15 @@ func TestBatch(t *testing.T) {
 			State       string
 			ErrorNumber *int
 			SHA256      *string
+			Findings    []struct{ Code, Severity, Text string }
 		}
 		if err := json.Unmarshal(files["report.json"], &rep); err != nil {
 			t.Fatal(err)
 		}
-		if len(rep) != 4 || rep[0].State != "DONE" || rep[1].State != "ERROR" || *rep[1].ErrorNumber != 113 || *rep[0].File != "0000_one.pdf" || *rep[3].File != "0003_document.p7s" {
+		if len(rep) != 5 || len(rep[0].Findings) > 0 || len(rep[4].Findings) != 1 || rep[4].Findings[0].Code != "PDF_WRITTEN_ANEW" || rep[4].Findings[0].Severity != "warning" {
+			t.Fatalf("%s", files["report.json"])
+		}
+		if rep[0].State != "DONE" || rep[1].State != "ERROR" || *rep[1].ErrorNumber != 113 || *rep[0].File != "0000_one.pdf" || *rep[3].File != "0003_document.p7s" {
 			t.Errorf("%s", files["report.json"])
 		}
 		for _, e := range rep {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing/documents"
@@ -27,6 +28,15 @@ type reportEntry struct {
 	ErrorNumber  *fault.Code  `json:"errorNumber"`
 	ErrorMessage *string      `json:"errorMessage"`
 	SHA256       *string      `json:"sha256"`
+	// Findings are what there is to know of what was signed, as in the record of one
+	// document; absent where there is nothing.
+	Findings []reportFinding `json:"findings,omitzero"`
+}
+
+type reportFinding struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
 }
 
 // signAll signs items into a zip, in their order. In a batch a failure does not
@@ -107,6 +117,10 @@ func addSigned(z *zip.Writer, it *documents.Item, signed *signedDocument, e *rep
 	}
 	sum := hex.EncodeToString(h.Sum(nil))
 	e.File, e.State, e.SHA256 = &name, ledger.Done, &sum
+	if it.Anew {
+		n := finding.PDFWrittenAnew
+		e.Findings = []reportFinding{{Code: n.Code, Severity: n.Severity.String(), Text: n.English}}
+	}
 	return nil
 }
 

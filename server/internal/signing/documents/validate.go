@@ -35,6 +35,7 @@ type Item struct {
 	Media   Media
 	Label   string
 	Refused *ledger.Refusal // of a batch: why this one cannot be signed
+	Anew    bool            // of a batch: Source is a copy that was written anew
 }
 
 // Validate makes sure that there is something to sign: remote documents are
@@ -279,7 +280,7 @@ func (x *Set) batchItem(ctx context.Context, d *document) (*Item, error) {
 			err = x.bounded(ctx, func(ctx context.Context) error {
 				w := x.Spool().Write()
 				err := x.anew(ctx, w, d)
-				it.Source = w.Source()
+				it.Source, it.Anew = w.Source(), err == nil
 				return err
 			})
 		}
