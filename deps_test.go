@@ -55,8 +55,7 @@ internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
 tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix internal/finding
-cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pec internal/pkix internal/finding
-cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix internal/finding internal/handoff
+cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pec internal/pkix internal/finding internal/handoff
 pades                       ades cades tsp internal/appearance internal/cms internal/handoff internal/limits internal/oid internal/pdf internal/pdf/rewrite internal/pkix internal/revision internal/typeface internal/finding
 xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/handoff
 jades                       ades tsp internal/jsontree internal/limits internal/oid internal/pkix internal/finding
@@ -113,7 +112,7 @@ server/internal/enroll      . ades internal/* server/internal/account server/int
 server/internal/signing/request    ades internal/* server/internal/callback server/internal/fault server/internal/hint server/internal/keys server/internal/upload
 server/internal/signing/ledger     . ades internal/fetch server/internal/audit server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/intent server/internal/job server/internal/keys server/internal/signing/request server/internal/store
 server/internal/signing/documents  . ades asic cades jades pades xades internal/* server/internal/blob server/internal/fault server/internal/pdfmerge server/internal/signing/ledger server/internal/signing/request server/internal/store server/internal/upload
-server/internal/signing     . ades jades tsp internal/fetch internal/limits internal/memo server/internal/audit server/internal/blob server/internal/callback server/internal/csc/client server/internal/disk server/internal/enroll server/internal/fault server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/signing/documents server/internal/signing/ledger server/internal/signing/request server/internal/span server/internal/store
+server/internal/signing     . ades jades tsp internal/fetch internal/limits internal/memo server/internal/audit server/internal/blob server/internal/callback server/internal/csc/client server/internal/disk server/internal/enroll server/internal/fault server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/signing/documents server/internal/signing/ledger server/internal/signing/request server/internal/span server/internal/store internal/finding
 server/internal/csc/server     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
 server/internal/pdfmerge    ades internal/limits internal/pdf internal/pdf/rewrite
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
