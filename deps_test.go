@@ -89,9 +89,13 @@ server/internal/job         server/internal/disk server/internal/span server/int
 server/internal/money
 server/internal/account     server/internal/audit server/internal/disk server/internal/fault server/internal/intent server/internal/master server/internal/money server/internal/store
 server/internal/billing     server/internal/account server/internal/disk server/internal/fault server/internal/money server/internal/store
-server/internal/csc/client         internal/*
+server/internal/remote      internal/*
+server/internal/soap        internal/* server/internal/remote
+server/internal/arss        internal/* server/internal/remote server/internal/soap
+server/internal/sws         internal/* server/internal/remote server/internal/soap
+server/internal/csc/client         internal/* server/internal/remote
 server/internal/audit       ades tsp internal/atomicfile server/internal/disk server/internal/fault server/internal/store
-server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
+server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/remote server/internal/store
 server/internal/callback    server/internal/disk server/internal/fault internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store server/internal/span
 server/internal/mail        server/internal/job
 server/internal/mail/mailtest
@@ -108,17 +112,19 @@ server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/demo  server/internal/identify/cie server/internal/identify/cie/demo server/internal/identify/cns server/internal/identify/cns/demo server/internal/identify/spid server/internal/identify/spid/demo
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc/client server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc/client server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/remote server/internal/store
 server/internal/signing/request    ades internal/* server/internal/callback server/internal/fault server/internal/hint server/internal/keys server/internal/upload
 server/internal/signing/ledger     . ades internal/fetch server/internal/audit server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/intent server/internal/job server/internal/keys server/internal/signing/request server/internal/store
 server/internal/signing/documents  . ades asic cades jades pades xades internal/* server/internal/blob server/internal/fault server/internal/pdfmerge server/internal/signing/ledger server/internal/signing/request server/internal/store server/internal/upload
 server/internal/signing     . ades jades tsp internal/fetch internal/limits internal/memo server/internal/audit server/internal/blob server/internal/callback server/internal/csc/client server/internal/disk server/internal/enroll server/internal/fault server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/signing/documents server/internal/signing/ledger server/internal/signing/request server/internal/span server/internal/store internal/finding
+server/internal/signing/documents  . ades asic cades pades xades internal/* server/internal/blob server/internal/fault server/internal/pdfmerge server/internal/signing/ledger server/internal/signing/request server/internal/store server/internal/upload
+server/internal/signing     . ades tsp internal/fetch internal/limits internal/memo server/internal/audit server/internal/blob server/internal/callback server/internal/remote server/internal/disk server/internal/enroll server/internal/fault server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/signing/documents server/internal/signing/ledger server/internal/signing/request server/internal/span server/internal/store
 server/internal/csc/server     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
 server/internal/pdfmerge    ades internal/limits internal/pdf internal/pdf/rewrite
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
 server/internal/pages/look  report internal/visible server/internal/fault report/paper
 server/internal/pages/consent  server/internal/pages/look server/internal/fault server/internal/csc/server server/internal/api
-server/internal/pages/enrol     report internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
+server/internal/pages/enrol     report internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload server/internal/remote
 server/internal/pages/console  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request server/internal/billing server/internal/money
 server/internal/pages/omimap  omi report server/internal/api server/internal/pages/look server/internal/fault report/paper
 server/internal/peer
@@ -135,8 +141,8 @@ server/internal/api/apitest
 server/internal/network     server/internal/peer
 server/internal/monitor     report internal/redact server/internal/fault server/internal/logging server/internal/span
 server/internal/memory
-server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store server/internal/billing server/internal/money
-server/internal/doctor      tsl internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
+server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store server/internal/billing server/internal/money server/internal/remote
+server/internal/doctor      tsl internal/pkix internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request server/internal/remote
 server                      internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 server/servertest
 

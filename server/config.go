@@ -136,7 +136,7 @@ type SigningConfig struct {
 	LockTime     time.Duration       `yaml:"lock_time" doc:"how long it stays locked"`
 	Hold         time.Duration       `yaml:"hold" doc:"how long a key that a password has opened may stay in memory, at most 1m; -1s: not at all"`
 	Levels       map[int][]string    `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`
-	Providers    map[string]Provider `yaml:"providers" doc:"names of certificate providers, each with its kind, local or import; of kind csc (keys at a remote provider): {kind, url, version, flow, client_id, client_secret_file, token_file, ca, timeout}"`
+	Providers    map[string]Provider `yaml:"providers" doc:"names of certificate providers, each with its kind, local or import; keys at a remote provider, of kind csc: {kind, url, version, flow, client_id, client_secret_file, token_file, ca, timeout}; of kind arss: {kind, url, domain, hsm, ca, client_certificate, client_key, timeout, per_second, store_credentials}; of kind sws: the same without domain and hsm"`
 	PKCS11       PKCS11Config        `yaml:"pkcs11"`
 }
 

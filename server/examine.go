@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // DoctorOptions say how closely to look.
@@ -72,13 +73,24 @@ func (s *Server) CheckIdentification(ctx context.Context, name string) ([]doctor
 	return doctor.Method(ctx, m), nil
 }
 
+// ProviderKey is a key to look at while a provider is tested; without a username
+// none is.
+type ProviderKey struct {
+	Username, Password         string
+	Delegate, DelegatePassword string
+	OTP                        string // of a key that is used with one
+	Sign                       bool   // have a random digest signed
+}
+
 // CheckProvider walks what a provider of remote keys offers.
-func (s *Server) CheckProvider(ctx context.Context, name string) ([]Finding, error) {
+func (s *Server) CheckProvider(ctx context.Context, name string, key ProviderKey) ([]Finding, error) {
 	p := s.sig.providers[name]
 	if p == nil {
 		return nil, fmt.Errorf("%s is no provider of remote keys: see signing.providers in the configuration", name)
 	}
-	return doctor.Provider(ctx, p), nil
+	return doctor.Provider(ctx, p, doctor.Try{Sign: key.Sign, Login: remote.Login{
+		ID: key.Username, Password: key.Password, Delegate: key.Delegate, DelegatePassword: key.DelegatePassword, Coded: key.OTP != "", OTP: key.OTP,
+	}}), nil
 }
 
 // SPIDMetadata are those of this server, signed.

@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -297,7 +298,7 @@ func (c *Config) checkWords() error {
 	if err := c.Identify.check(); err != nil {
 		return err
 	}
-	if _, err := c.providers(); err != nil {
+	if _, err := c.providers(func(string) remote.Observe { return nil }); err != nil {
 		return err
 	}
 	if c.Limits.Memory < 8<<20 {

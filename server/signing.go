@@ -25,6 +25,7 @@ import (
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/signing/request"
@@ -184,16 +185,16 @@ func (s *Server) openRecords() error {
 	for name, p := range s.cfg.Signing.Providers {
 		kinds[name] = p.Kind
 	}
-	remote, err := s.cfg.providers()
+	providers, err := s.cfg.providers(func(name string) remote.Observe { return s.metrics.Provider(name) })
 	if err != nil {
 		return err
 	}
-	w.providers = remote
+	w.providers = providers
 	w.enroll = enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
 		Biller: s.billing, Identify: w.identify,
 	}, enroll.Config{
-		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: kinds, Remote: remote, Chain: s.chain, Levels: levels, Token: w.token, Log: s.log,
+		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: kinds, Remote: providers, Chain: s.chain, Revoked: s.revoked, Levels: levels, Token: w.token, Log: s.log,
 		KeepEvidence: s.cfg.Retention.Evidence, KeepCancelled: s.cfg.Retention.Files,
 		HandedIn: s.reviewWaits,
 	})
@@ -204,7 +205,7 @@ func (s *Server) openRecords() error {
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
-		Providers: remote, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits, Able: s.able,
+		Providers: providers, Revoked: s.revoked, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits, Able: s.able,
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})
 	w.csc = cscserver.New(cscserver.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscserver.Config{})

@@ -63,6 +63,8 @@ type Server struct {
 type (
 	NewAccount      = operator.NewAccount
 	CertificateInfo = operator.CertificateInfo
+	// RemoteKey names a key at a provider.
+	RemoteKey = operator.RemoteKey
 	// ReviewInfo is what an operator decides on.
 	ReviewInfo = operator.ReviewInfo
 )
@@ -201,6 +203,7 @@ func (s *Server) start(ctx context.Context) error {
 	s.onClose(func() {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Drain)
 		defer cancel()
+		s.sig.signing.Drain(stop) // while the queue keeps its leases
 		if err := s.jobs.Stop(stop); err != nil {
 			s.log.Error("stop the jobs", "error", err)
 		}

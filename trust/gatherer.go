@@ -84,6 +84,24 @@ func (s *Store) Known(ctx context.Context, leaf []byte, others [][]byte, now tim
 	return facts, nil
 }
 
+// Revoked is what says that a certificate is revoked or suspended, of all that can
+// be had now; nil where nothing does.
+func (s *Store) Revoked(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (*report.Revocation, error) {
+	facts := new(report.Facts)
+	g := s.gathering(ctx, now, facts)
+	c, err := g.start(leaf, others)
+	if err != nil {
+		return nil, err
+	}
+	g.leaf(c, 0)
+	for _, r := range facts.Revocations[c.ID()] {
+		if r.Status == "revoked" && !r.Unauthorized && !r.RevokedAt.After(now) {
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
 // start puts a certificate and those that came with it into the pool.
 func (g *gathering) start(leaf []byte, others [][]byte) (*pkix.Certificate, error) {
 	c, err := pkix.ParseCertificate(leaf)

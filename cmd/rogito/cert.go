@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ to scan) is shown on the page behind the certificate's link, once.`,
 		"rogito cert review 65c0ffee65c0ffee65c0ffee --watch",
 		"rogito cert review 65c0ffee65c0ffee65c0ffee --approve",
 		"rogito cert remote trust-provider 1b2c3d --kind eseal --account anna@example.org --pin-file pin",
+		"rogito cert remote aruba ROSSI_M --password-file delegate.password --delegate ACME --account anna@example.org",
 		"rogito cert otp RHI0123456789012")
 }
 
@@ -145,24 +147,51 @@ func (c *certImport) Run(s *session, srv *server.Server) error {
 type certRemote struct {
 	dataFlags
 	Provider   string `arg:"" help:"name of the provider in the configuration (signing.providers)"`
-	Credential string `arg:"" help:"credential as the provider knows it (credentialID); rogito provider test lists them"`
-	Kind       string `required:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
-	Account    string `required:"" placeholder:"EMAIL" help:"account that the certificate will belong to"`
-	PINFile    string `name:"pin-file" type:"existingfile" placeholder:"FILE" help:"file with the PIN of the credential, where it has one"`
-	JSON       bool   `help:"print JSON"`
+	Credential string `arg:"" help:"key as the provider knows it: a credential (credentialID; rogito provider test lists them), or the username there"`
+	Kind       string `enum:"automatic,otp,eseal," default:"" help:"automatic, otp or eseal (default: otp for RHI…, eseal for SHI…, else automatic)"`
+	Account    string `placeholder:"EMAIL" help:"account that the certificate will belong to (default: the only one)"`
+
+	PasswordFile         string `aliases:"pin-file" type:"existingfile" placeholder:"FILE" help:"file with the password or PIN of the key, where it has one; with --delegate and no other file, that of the delegate"`
+	Delegate             string `placeholder:"USER" help:"who uses the key in place of its holder (ARSS)"`
+	DelegatePasswordFile string `type:"existingfile" placeholder:"FILE" help:"file with the delegate's password"`
+
+	JSON bool `help:"print JSON"`
+}
+
+// secretFile reads a secret that stands alone in a file; no file, no secret.
+func secretFile(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(name)
+	return strings.TrimRight(string(b), "\r\n"), err
+}
+
+// keyKind is the kind of certificate for the name of a key at a provider.
+func keyKind(name string) string {
+	switch name = strings.ToUpper(name); {
+	case strings.HasPrefix(name, "RHI"):
+		return "otp"
+	case strings.HasPrefix(name, "SHI"):
+		return "eseal"
+	}
+	return "automatic"
 }
 
 // Run takes the key into use.
 func (c *certRemote) Run(s *session, srv *server.Server) error {
-	pin := ""
-	if c.PINFile != "" {
-		b, err := os.ReadFile(c.PINFile)
-		if err != nil {
-			return err
-		}
-		pin = strings.TrimRight(string(b), "\r\n")
+	k := server.RemoteKey{Provider: c.Provider, Kind: cmp.Or(c.Kind, keyKind(c.Credential)), ID: c.Credential, Delegate: c.Delegate}
+	var err error
+	if k.Password, err = secretFile(c.PasswordFile); err != nil {
+		return err
 	}
-	made, err := srv.TakeRemote(s.ctx, c.Account, c.Provider, c.Kind, c.Credential, pin)
+	if k.DelegatePassword, err = secretFile(c.DelegatePasswordFile); err != nil {
+		return err
+	}
+	if k.Delegate != "" && k.DelegatePassword == "" {
+		k.Password, k.DelegatePassword = "", k.Password
+	}
+	made, err := srv.TakeRemote(s.ctx, c.Account, k)
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,13 @@ type providerCommand struct {
 // Help is the page of the command.
 func (providerCommand) Help() string {
 	return example(`
-A provider of kind csc keeps keys that sign here (docs/remote-keys.md). The test
-asks what it is (info), gets a token, lists the credentials and describes each.
-Nothing is signed.`,
+A provider keeps keys that sign here (docs/providers.md). The test asks one of
+kind csc what it is (info), gets a token, lists the credentials and describes
+each. One of kind arss or sws it asks whether it is there and what it is; with
+--username it reads the certificate of that key. Nothing is signed unless --sign
+asks for one signature over a random digest, which the provider may count.`,
 		"rogito provider test trust-provider",
+		"rogito provider test namirial --username AHI1234567 --password-file password --sign",
 		"rogito provider test trust-provider --json")
 }
 
@@ -28,11 +31,29 @@ type providerTest struct {
 	dataFlags
 	Name string `arg:"" help:"name of the provider in the configuration (signing.providers)"`
 	JSON bool   `help:"one JSON object a line"`
+
+	Username             string `placeholder:"USER" help:"look at this key too (kinds arss and sws)"`
+	PasswordFile         string `type:"existingfile" placeholder:"FILE" help:"file with its password; with --delegate and no other file, that of the delegate"`
+	Delegate             string `placeholder:"USER" help:"who uses the key in place of its holder (ARSS)"`
+	DelegatePasswordFile string `type:"existingfile" placeholder:"FILE" help:"file with the delegate's password"`
+	OTP                  string `name:"otp" placeholder:"CODE" help:"one-time password, of a key that is used with one"`
+	Sign                 bool   `help:"have one random digest signed"`
 }
 
 // Run tests a provider.
 func (c *providerTest) Run(s *session, srv *server.Server) error {
-	found, err := srv.CheckProvider(s.ctx, c.Name)
+	k := server.ProviderKey{Username: c.Username, Delegate: c.Delegate, OTP: c.OTP, Sign: c.Sign}
+	var err error
+	if k.Password, err = secretFile(c.PasswordFile); err != nil {
+		return err
+	}
+	if k.DelegatePassword, err = secretFile(c.DelegatePasswordFile); err != nil {
+		return err
+	}
+	if k.Delegate != "" && k.DelegatePassword == "" {
+		k.Password, k.DelegatePassword = "", k.Password
+	}
+	found, err := srv.CheckProvider(s.ctx, c.Name, k)
 	if err != nil {
 		return err
 	}

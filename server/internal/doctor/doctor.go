@@ -20,13 +20,13 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
-	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/publication"
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/tsl"
@@ -97,7 +97,7 @@ type Installation struct {
 	Publications *publication.Service
 	VerifyAudit  func(context.Context, audit.Extent) (*audit.Result, error)
 	Identify     *identify.Methods
-	Providers    map[string]*csc.Provider
+	Providers    map[string]remote.Provider
 	Mail         *mail.Sender // nil: none is sent
 	// Exported is when the audit log was last exported; nil: it is not.
 	Exported     func(context.Context) (time.Time, error)

@@ -2,28 +2,48 @@ package doctor
 
 import (
 	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/internal/pkix"
 	csc "rogito.dev/rogito/server/internal/csc/client"
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // needed are the methods without which nothing can be signed.
 var needed = []string{"credentials/list", "credentials/info", "credentials/authorize", "signatures/signHash"}
 
-func adviceFor(p *csc.Provider) string {
-	return "rogito provider test " + p.Name() + " says it again; docs/remote-keys.md says what a provider needs"
+func adviceFor(p remote.Provider) string {
+	return "rogito provider test " + p.Name() + " says it again; docs/providers.md says what a provider needs"
 }
 
 // answers says what a provider tells of itself.
-func answers(ctx context.Context, p *csc.Provider) Finding {
+func answers(ctx context.Context, p remote.Provider) Finding {
+	switch p := p.(type) {
+	case *csc.Provider:
+		return info(ctx, p)
+	case remote.Accounts:
+		said, err := p.Hello(ctx)
+		if err != nil {
+			return bad(adviceFor(p), "%v", err)
+		}
+		return fine("%s", said)
+	}
+	return bad(adviceFor(p), "nobody knows how to ask it")
+}
+
+// info is what a provider of the Cloud Signature Consortium API tells of itself.
+func info(ctx context.Context, p *csc.Provider) Finding {
 	about, err := p.Info(ctx)
 	if err != nil {
 		return bad(adviceFor(p), "%v", err)
 	}
-	text := fmt.Sprintf("%s, protocol %s: version %d is spoken", csc.Clean(about.Name), csc.Clean(about.Specs), about.Version)
+	text := fmt.Sprintf("%s, protocol %s: version %d is spoken", remote.Clean(about.Name), remote.Clean(about.Specs), about.Version)
 	missing := slices.DeleteFunc(slices.Clone(needed), about.Can)
 	if len(about.Methods) > 0 && len(missing) > 0 {
 		return warn(adviceFor(p), "%s; it does not name %s", text, strings.Join(missing, ", "))
@@ -31,17 +51,76 @@ func answers(ctx context.Context, p *csc.Provider) Finding {
 	return fine("%s", text)
 }
 
-// Provider walks what a provider of remote keys offers: what it is, a token, the
-// credentials, each of them.
-func Provider(ctx context.Context, p *csc.Provider) (all []Finding) {
-	advice := adviceFor(p)
+// Try says how far a provider is walked, beyond what it tells everybody.
+type Try struct {
+	Login remote.Login // without a name: no key is looked at
+	Sign  bool         // one signature over a random digest
+}
+
+// Provider walks what a provider of remote keys offers. Of the Cloud Signature
+// Consortium API: what it is, a token, the credentials, each of them. Of others:
+// whether the service is there, and a key where one is named. Nothing is signed
+// unless that is asked for.
+func Provider(ctx context.Context, p remote.Provider, try Try) (all []Finding) {
 	say := func(part string, f Finding) {
 		f.Part = part
 		all = append(all, f)
 	}
-	if say("info", answers(ctx, p)); all[0].State == FindingBad {
+	part := "info"
+	named, ok := p.(remote.Accounts)
+	if ok {
+		part = "service"
+	}
+	if say(part, answers(ctx, p)); all[0].State == FindingBad {
 		return all
 	}
+	switch {
+	case !ok:
+		walk(ctx, p.(*csc.Provider), say)
+	case try.Login.ID != "":
+		account(ctx, named, try, say)
+	}
+	if try.Sign && !ok {
+		say("signature", warn("take the key into use (rogito cert remote) and sign a document in a sandbox", "not tried: at a provider of this kind only a certificate in use signs"))
+	}
+	return all
+}
+
+// account looks at a key that is used with a name and a password, and has a random
+// digest signed where that is asked for.
+func account(ctx context.Context, p remote.Accounts, try Try, say func(string, Finding)) {
+	key, err := p.Open(ctx, try.Login)
+	if err != nil {
+		say("certificate", bad(adviceFor(p), "%v", err))
+		return
+	}
+	defer key.Close(ctx)
+	cert, _ := key.Certificate()
+	text := describe(cert)
+	if time.Now().After(cert.NotAfter) {
+		say("certificate", bad("have the provider renew it", "%s: it has expired", text))
+		return
+	}
+	if say("certificate", fine("%s", text)); !try.Sign {
+		return
+	}
+	digest := make([]byte, sha256.Size)
+	_, _ = rand.Read(digest)
+	begin := time.Now()
+	values, err := key.Sign(ctx, remote.Request{Hash: crypto.SHA256, Digests: [][]byte{digest}, Expect: 1, Before: func(context.Context) error { return nil }})
+	if err == nil {
+		err = values[0].Err
+	}
+	if err != nil {
+		say("signature", bad(adviceFor(p), "%v", err))
+		return
+	}
+	say("signature", fine("over a random digest, in %d ms; it verifies with the certificate", time.Since(begin).Milliseconds()))
+}
+
+// walk looks at token and credentials.
+func walk(ctx context.Context, p *csc.Provider, say func(string, Finding)) {
+	advice := adviceFor(p)
 	if p.Flow() == csc.FlowCode {
 		if l, err := p.NewLogin(ctx); err != nil {
 			say("login", bad(advice, "%v", err))
@@ -49,29 +128,39 @@ func Provider(ctx context.Context, p *csc.Provider) (all []Finding) {
 			address, _, _ := strings.Cut(l.Address, "?")
 			say("login", fine("holders log in at %s; the address to register there is %s", address, p.Redirect()))
 		}
-		return all
+		return
 	}
 	session := p.Session()
 	if err := session.Login(ctx); err != nil {
 		say("token", bad(advice, "%v", err))
-		return all
+		return
 	}
 	say("token", fine("there is one (%s)", p.Flow()))
 	ids, err := session.List(ctx)
 	if err != nil {
 		say("credentials", warn("name a credential yourself: some providers list those of a person only", "%v", err))
-		return all
+		return
 	}
 	say("credentials", fine("%d", len(ids)))
 	for _, id := range ids {
 		c, err := session.Credential(ctx, id)
 		if err != nil {
-			say("credential "+csc.Clean(id), bad(advice, "%v", err))
+			say("credential "+remote.Clean(id), bad(advice, "%v", err))
 			continue
 		}
-		say("credential "+csc.Clean(id), credential(c))
+		say("credential "+remote.Clean(id), credential(c))
 	}
-	return all
+}
+
+// describe says whose a certificate is, until when, and how qualified it says it is.
+func describe(c *pkix.Certificate) string {
+	q := "not qualified by its own word"
+	if s := c.QcStatements; s != nil && s.Compliance {
+		if q = "qualified by its own word"; s.SSCD {
+			q += ", on a qualified device"
+		}
+	}
+	return fmt.Sprintf("%s, until %s, %s", c.Subject.CommonName(), c.NotAfter.UTC().Format(time.DateOnly), q)
 }
 
 func credential(c *csc.Credential) Finding {
@@ -82,13 +171,7 @@ func credential(c *csc.Credential) Finding {
 		}
 	}
 	slices.Sort(asks)
-	q := "not qualified by its own word"
-	if s := c.Certificate.QcStatements; s != nil && s.Compliance {
-		if q = "qualified by its own word"; s.SSCD {
-			q += ", on a qualified device"
-		}
-	}
-	text := fmt.Sprintf("%s, until %s, %s; asks for %s; %d signatures at once", c.Certificate.Subject.CommonName(), c.Certificate.NotAfter.UTC().Format(time.DateOnly), q,
+	text := fmt.Sprintf("%s; asks for %s; %d signatures at once", describe(c.Certificate),
 		strings.Join(append(asks, "nothing")[:max(1, len(asks))], " and "), c.Multisign)
 	switch {
 	case time.Now().After(c.Certificate.NotAfter):

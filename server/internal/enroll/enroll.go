@@ -13,9 +13,9 @@ import (
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
-	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -40,15 +40,18 @@ type Biller interface {
 type Config struct {
 	PublicURL string
 	Sandbox   bool
-	// Providers maps names and aliases to "local", "import" or "csc". Empty means
-	// local, provider and namirial, all of them the embedded authority.
+	// Providers maps names and aliases to "local", "import" or one of RemoteKinds.
+	// Empty means local, provider and namirial, all of them the embedded authority.
 	Providers map[string]string
-	Remote    map[string]*csc.Provider // of kind csc
+	Remote    map[string]remote.Provider // of RemoteKinds
 	// Chain puts the certificates that came with one in order and gets those that
 	// are missing.
-	Chain  func(ctx context.Context, leaf []byte, others [][]byte) ([][]byte, error)
-	Levels Levels
-	Token  keys.Token // where new keys are made; nil: the encrypted key store
+	Chain func(ctx context.Context, leaf []byte, others [][]byte) ([][]byte, error)
+	// Revoked says whether a certificate is revoked or suspended, by the revocation
+	// data that can be had now; empty where nothing says so. Nil: nobody is asked.
+	Revoked func(ctx context.Context, leaf []byte, chain [][]byte) (string, error)
+	Levels  Levels
+	Token   keys.Token // where new keys are made; nil: the encrypted key store
 	// HandedIn is told, in the same transaction, of an order whose evidence waits
 	// for a review from there on; nil: nobody is.
 	HandedIn func(context.Context, *store.Tx, *Certificate) error

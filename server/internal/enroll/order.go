@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // Subject is who the certificate is for, as the buyer says.
@@ -46,7 +47,10 @@ func (s *Service) check(o *Order) error {
 	if !ok || !o.Kind.Known() {
 		return fault.New(fault.NoProduct, "there is no certificate product %s-%s", o.Provider, o.Kind)
 	}
-	if kind != "local" && kind != KindRemote {
+	if p, ok := s.config.Remote[o.Provider].(remote.Accounts); ok && p.Passes() {
+		return fault.New(fault.NoProduct, "nothing of the provider %s is kept here: sign with its own username and password", o.Provider)
+	}
+	if kind != "local" && !slices.Contains(RemoteKinds, kind) {
 		return fault.New(fault.NoProduct, "the provider %s issues nothing: its certificates are imported", o.Provider)
 	}
 	if err := o.checkOwner(); err != nil {
@@ -55,7 +59,7 @@ func (s *Service) check(o *Order) error {
 	if err := checkSubject(&o.Subject); err != nil {
 		return err
 	}
-	if kind == KindRemote { // whatever the order says, the provider knows its holders
+	if kind != "local" { // whatever the order says, the provider knows its holders
 		o.Identification = byProvider
 	} else if err := s.checkIdentification(o); err != nil {
 		return err

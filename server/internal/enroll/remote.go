@@ -14,21 +14,33 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// A certificate whose key is at a provider (Cloud Signature Consortium API) is
-// not issued here. Its holder logs in at the provider, or names the credential
-// and its PIN; then the certificate is read there, and what it takes to have the
-// key used is sealed under a password of ours.
+// A certificate whose key is at a provider is not issued here. Its holder logs in
+// at the provider, names the credential and its PIN, or gives the name and
+// password of the key there; then the certificate is read, and what it takes to
+// have the key used is sealed under a password of ours.
 
-const (
-	// KindRemote is the kind of a provider that has keys.
-	KindRemote = "csc"
+// RemoteKinds are the kinds of providers that have keys: the Cloud Signature
+// Consortium API, ARSS and SWS.
+var RemoteKinds = []string{"csc", "arss", "sws"}
 
-	// byProvider stands where orders say how the holder is identified.
-	byProvider = "remote"
-)
+// byProvider stands where orders say how the holder is identified.
+const byProvider = "remote"
+
+// csc is a provider that speaks the Cloud Signature Consortium API, nil for others.
+func (s *Service) csc(name string) *csc.Provider {
+	p, _ := s.config.Remote[name].(*csc.Provider)
+	return p
+}
+
+// accounts is a provider where keys are used with a name and a password.
+func (s *Service) accounts(name string) (remote.Accounts, bool) {
+	p, ok := s.config.Remote[name].(remote.Accounts)
+	return p, ok
+}
 
 // Remote says that the key is at a provider.
 func (c *Certificate) Remote() bool { return c.Identification == byProvider }
@@ -45,12 +57,18 @@ type login struct {
 }
 
 // RemoteStep is what an order of a remote key waits for, in a browser: nothing
-// (empty), a login at the provider ("login"), or a credential and its PIN
-// ("credential"), to be chosen from those named where there are any.
+// (empty), a login at the provider ("login"), a credential and its PIN
+// ("credential"), to be chosen from those named where there are any, or the name
+// and password of the key there ("account").
 func (s *Service) RemoteStep(c *Certificate, shown Browsers) (step string, choices []string) {
-	p := s.config.Remote[c.Provider]
+	p := s.csc(c.Provider)
+	_, named := s.accounts(c.Provider)
 	switch {
-	case !c.awaits() || p == nil:
+	case !c.awaits():
+		return "", nil
+	case named:
+		return "account", nil
+	case p == nil:
 		return "", nil
 	case p.Flow() != csc.FlowCode:
 		return "credential", nil
@@ -109,7 +127,7 @@ func (remoteLogin) Check(context.Context) []identify.Finding { return nil }
 
 // Start makes a login.
 func (m remoteLogin) Start(ctx context.Context, _ identify.Order, provider string) (*identify.Departure, error) {
-	p := m.s.config.Remote[provider]
+	p := m.s.csc(provider)
 	if p == nil || p.Flow() != csc.FlowCode {
 		return nil, fault.New(fault.WrongState, "nobody logs in at the provider %s", provider)
 	}
@@ -135,13 +153,13 @@ func (m remoteLogin) Finish(ctx context.Context, state []byte, answer url.Values
 	if err := json.Unmarshal(state, &l); err != nil {
 		return nil, err
 	}
-	p := m.s.config.Remote[l.Provider]
+	p := m.s.csc(l.Provider)
 	code := answer.Get("code")
 	switch {
 	case p == nil:
 		return nil, fault.New(fault.WrongState, "the provider %s is not configured any more", l.Provider)
 	case code == "":
-		return nil, refusedLogin(csc.Clean(answer.Get("error") + " " + answer.Get("error_description")))
+		return nil, refusedLogin(remote.Clean(answer.Get("error") + " " + answer.Get("error_description")))
 	}
 	tokens, err := p.Finish(ctx, code, l.Verifier)
 	if err != nil {
@@ -163,11 +181,11 @@ func refusedLogin(words string) *identify.Refusal {
 
 // loginFault tells a refusal of the provider from an accident.
 func loginFault(err error) error {
-	var said *csc.Error
+	var said *remote.Error
 	if !errors.As(err, &said) {
 		return err
 	}
-	if said.Kind == csc.Unreached {
+	if said.Kind == remote.Unreached {
 		return fault.New(fault.Unavailable, "%s", said.Text).Because(err)
 	}
 	return refusedLogin(said.Text)
@@ -176,7 +194,7 @@ func loginFault(err error) error {
 // loggedIn takes a holder who comes back. Where there is one credential, and it
 // wants no PIN, that is all; else the holder is asked.
 func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b Browser, take func(tx *store.Tx) error) (*Certificate, error) {
-	p := s.config.Remote[c.Provider]
+	p := s.csc(c.Provider)
 	if p == nil {
 		return nil, fault.New(fault.WrongState, "the provider %s is not configured any more", c.Provider)
 	}
@@ -195,8 +213,11 @@ func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b
 	if len(l.Credentials) == 1 {
 		at, err := session.Credential(ctx, l.Credentials[0])
 		if err == nil && !at.PIN.Ask {
+			if err := checkCredential(c.Kind, at, ""); err != nil {
+				return nil, s.refuse(ctx, c, byProvider, err)
+			}
 			now := session.Tokens()
-			return s.adopt(ctx, c, at, adoption{tokens: &now, browser: b, more: take})
+			return s.adopt(ctx, c, adoption{key: keyOf(at, ""), tokens: &now, browser: b, more: take})
 		}
 	}
 	l.Tokens = session.Tokens()
@@ -246,7 +267,7 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 	case choices != nil && !slices.Contains(choices, credential):
 		return nil, s.refuse(ctx, c, byProvider, fault.New(fault.BadField, "credential is none of yours at the provider"))
 	}
-	p := s.config.Remote[c.Provider]
+	p := s.csc(c.Provider)
 	session := p.Session()
 	if c.login != nil {
 		session = s.holderSession(p, c.login.Tokens)
@@ -255,7 +276,10 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 	if err != nil {
 		return nil, s.refuse(ctx, c, byProvider, credentialFault(err))
 	}
-	a := adoption{pin: pin, browser: b}
+	if err := checkCredential(c.Kind, at, pin); err != nil {
+		return nil, s.refuse(ctx, c, byProvider, err)
+	}
+	a := adoption{key: keyOf(at, pin), browser: b}
 	if c.login != nil {
 		now := session.Tokens()
 		a.tokens = &now
@@ -263,11 +287,7 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 		// The operator's token can have it used by whoever knows its name.
 		return nil, fault.New(fault.BadField, "the credential asks for no PIN: the operator takes it into use (rogito cert remote)")
 	}
-	done, err := s.adopt(ctx, c, at, a)
-	if errors.Is(err, fault.BadField) {
-		return nil, s.refuse(ctx, c, byProvider, err)
-	}
-	return done, err
+	return s.adopt(ctx, c, a)
 }
 
 // maxCredential bounds the name of a credential, and a PIN.
@@ -276,29 +296,46 @@ const maxCredential = 256
 // credentialFault is what the page says of a credential that the provider does
 // not show, or that cannot be used.
 func credentialFault(err error) error {
-	var said *csc.Error
+	var said *remote.Error
 	switch {
 	case !errors.As(err, &said):
 		return err
-	case said.Kind == csc.Unreached:
+	case said.Kind == remote.Unreached:
 		return fault.New(fault.Unavailable, "%s", said.Text).Because(err)
 	}
 	return fault.New(fault.BadField, "credential: %s", said.Text).Because(err)
 }
 
+// remoteKey is a key at a provider, with what it is used with.
+type remoteKey struct {
+	login remote.Login
+	cert  *pkix.Certificate
+	chain [][]byte // in no order, until it was put in order
+}
+
+func keyOf(at *csc.Credential, pin string) *remoteKey {
+	return &remoteKey{login: remote.Login{ID: at.ID, Password: pin}, cert: at.Certificate, chain: at.Others}
+}
+
 // adoption is how a key at a provider is taken into use.
 type adoption struct {
-	tokens  *csc.Tokens // of the holder; nil: the operator's serve
-	pin     string
-	browser Browser // that will see the credentials
+	key     *remoteKey
+	tokens  *csc.Tokens // of the holder; nil: the operator's serve, or none are needed
+	browser Browser     // that will see the credentials
 	more    func(tx *store.Tx) error
 }
 
 // adopt makes an order of a remote key DONE: certificate and chain are those of
 // the provider.
-func (s *Service) adopt(ctx context.Context, c *Certificate, at *csc.Credential, a adoption) (*Certificate, error) {
+func (s *Service) adopt(ctx context.Context, c *Certificate, a adoption) (*Certificate, error) {
+	if err := s.checkRemote(ctx, a.key); err != nil {
+		if errors.Is(err, fault.BadField) {
+			err = s.refuse(ctx, c, byProvider, err)
+		}
+		return nil, err
+	}
 	cred := Credentials{Username: keys.NewUsername(c.Kind), Password: keys.NewPassword()}
-	n, chain, err := s.remoteKey(ctx, c, at, a, cred)
+	n, err := s.sealRemote(ctx, c, a, cred)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +361,7 @@ func (s *Service) adopt(ctx context.Context, c *Certificate, at *csc.Credential,
 		if err := s.step(ctx, tx, c, Working, "a credential at the provider was named"); err != nil {
 			return err
 		}
-		if err := s.keepRemote(ctx, tx, c, at, chain, n); err != nil {
+		if err := s.keepRemote(ctx, tx, c, a.key, n); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `update certificates set credentials_once = $1, browser = $2, login = null where id = $3`, once, tied, c.ID); err != nil {
@@ -341,49 +378,60 @@ func (s *Service) adopt(ctx context.Context, c *Certificate, at *csc.Credential,
 	return s.ByID(ctx, c.ID)
 }
 
-// remoteKey seals what it takes to have a key at a provider used.
-func (s *Service) remoteKey(ctx context.Context, c *Certificate, at *csc.Credential, a adoption, cred Credentials) (n keys.New, chain [][]byte, err error) {
-	if err := s.checkRemote(c.Kind, at, a.pin); err != nil {
-		return n, nil, err
-	}
-	r, err := keys.NewRemote(c.Provider, at.ID, a.pin, at.Certificate.PublicKey)
+// sealRemote seals what it takes to have a key at a provider used.
+func (s *Service) sealRemote(ctx context.Context, c *Certificate, a adoption, cred Credentials) (n keys.New, err error) {
+	public := a.key.cert.PublicKey
+	r, err := keys.NewRemote(c.Provider, a.key.login, public)
 	if err != nil {
-		return n, nil, err
+		return n, err
 	}
-	n = keys.New{ID: c.ID, AccountID: c.AccountID, Username: cred.Username, Kind: c.Kind, Level: c.Level, Public: at.Certificate.PublicKey, Remote: c.Provider}
+	n = keys.New{ID: c.ID, AccountID: c.AccountID, Username: cred.Username, Kind: c.Kind, Level: c.Level, Public: public, Remote: c.Provider}
 	if n.Sealed, err = s.keys.Vault().ProtectRemote(ctx, keys.Owner(c.ID, c.Kind, c.Level), r, cred.Password); err != nil {
-		return n, nil, err
+		return n, err
 	}
 	if a.tokens != nil {
-		if n.RemoteToken, err = s.keys.SealToken(c.ID, r, a.tokens); err != nil {
-			return n, nil, err
-		}
+		n.RemoteToken, err = s.keys.SealToken(c.ID, r, a.tokens)
 	}
-	chain, err = s.config.Chain(ctx, at.Certificate.Raw, at.Others)
-	return n, chain, err
+	return n, err
 }
 
 // keepRemote writes key and certificate of a remote key into their rows.
-func (s *Service) keepRemote(ctx context.Context, tx *store.Tx, c *Certificate, at *csc.Credential, chain [][]byte, n keys.New) error {
+func (s *Service) keepRemote(ctx context.Context, tx *store.Tx, c *Certificate, k *remoteKey, n keys.New) error {
 	if err := s.move(ctx, tx, c, Done); err != nil {
 		return err
 	}
 	if err := s.keys.Add(ctx, tx, n); err != nil {
 		return err
 	}
-	return s.keepIssued(ctx, tx, c, at.Certificate.Raw, chain)
+	return s.keepIssued(ctx, tx, c, k.cert.Raw, k.chain)
 }
 
-// checkRemote refuses a credential that could not sign.
-func (s *Service) checkRemote(kind keys.Kind, at *csc.Credential, pin string) error {
-	now, cert := s.config.Now(), at.Certificate
+// checkRemote refuses a key that could not sign, and puts its chain in order.
+func (s *Service) checkRemote(ctx context.Context, k *remoteKey) (err error) {
+	now, cert := s.config.Now(), k.cert
 	switch {
 	case now.After(cert.NotAfter):
 		return fault.New(fault.BadField, "credential: its certificate expired on %s", cert.NotAfter.Format(time.DateOnly))
+	case cert.BasicConstraints != nil && cert.BasicConstraints.IsCA:
+		return fault.New(fault.BadField, "credential: its certificate is one of an authority")
 	case cert.HasKeyUsage && cert.KeyUsage&(pkix.NonRepudiation|pkix.DigitalSignature) == 0:
 		return fault.New(fault.BadField, "credential: its certificate is not for signing")
 	case keys.AlgorithmOf(cert.PublicKey) == "":
 		return fault.New(fault.BadField, "credential: its key is none of %v", keys.Algorithms)
+	}
+	if k.chain, err = s.config.Chain(ctx, cert.Raw, k.chain); err != nil || s.config.Revoked == nil {
+		return err
+	}
+	state, err := s.config.Revoked(ctx, cert.Raw, k.chain)
+	if err == nil && state != "" {
+		err = fault.New(fault.BadField, "credential: its certificate is %s, by the word of its issuer", state)
+	}
+	return err
+}
+
+// checkCredential refuses a credential that a call could not use.
+func checkCredential(kind keys.Kind, at *csc.Credential, pin string) error {
+	switch {
 	case at.Mode == csc.ModeOAuth:
 		return fault.New(fault.BadField, "credential: the provider wants a login for each signature (oauth2code), which a call cannot give")
 	case at.PIN.Need && pin == "":
@@ -398,39 +446,69 @@ func (s *Service) checkRemote(kind keys.Kind, at *csc.Credential, pin string) er
 
 // TakeRemote takes a key at a provider into use without an order: for the
 // operator. The credentials are shown nowhere else.
-func (s *Service) TakeRemote(ctx context.Context, account, provider string, kind keys.Kind, credential, pin string) (*Certificate, *Credentials, error) {
-	p := s.config.Remote[provider]
-	switch {
-	case p == nil:
-		return nil, nil, fmt.Errorf("%s is no provider of remote keys: see signing.providers in the configuration", provider)
-	case p.Flow() == csc.FlowCode:
-		return nil, nil, fmt.Errorf("at %s the holder logs in: buy a certificate of the provider, and have the holder open its link", provider)
-	case !kind.Known():
+func (s *Service) TakeRemote(ctx context.Context, account, provider string, kind keys.Kind, l remote.Login) (*Certificate, *Credentials, error) {
+	if !kind.Known() {
 		return nil, nil, fault.New(fault.BadField, "kind must be automatic, otp or eseal")
 	}
-	at, err := p.Session().Credential(ctx, credential)
+	k, err := s.findRemote(ctx, provider, kind, l)
+	if err == nil {
+		err = s.checkRemote(ctx, k)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	now := s.config.Now()
-	c := &Certificate{
-		ID: store.NewID(), AccountID: account, Provider: provider, Kind: kind, State: Working, Owner: at.Certificate.Subject.CommonName(),
-		Identification: byProvider, Algorithm: keys.AlgorithmOf(at.Certificate.PublicKey), Level: s.config.Levels.defaultLevel(kind),
-		CreatedAt: now, UpdatedAt: now, ExpireAt: at.Certificate.NotAfter,
-	}
+	c := s.adopted(account, provider, kind, k, s.config.Levels.defaultLevel(kind))
 	cred := &Credentials{Username: keys.NewUsername(kind), Password: keys.NewPassword()}
-	n, chain, err := s.remoteKey(ctx, c, at, adoption{pin: pin}, *cred)
+	n, err := s.sealRemote(ctx, c, adoption{key: k}, *cred)
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.write(ctx, c, func(tx *store.Tx) error {
+	return c, cred, s.insertRemote(ctx, c, k, n)
+}
+
+// findRemote asks a provider for a key, for the operator.
+func (s *Service) findRemote(ctx context.Context, provider string, kind keys.Kind, l remote.Login) (*remoteKey, error) {
+	if p, ok := s.accounts(provider); ok {
+		if p.Passes() {
+			return nil, fmt.Errorf("nothing of the provider %s is kept here (store_credentials): callers sign with its own username and password", provider)
+		}
+		return openAccount(ctx, p, kind, l)
+	}
+	p := s.csc(provider)
+	switch {
+	case p == nil:
+		return nil, fmt.Errorf("%s is no provider of remote keys: see signing.providers in the configuration", provider)
+	case p.Flow() == csc.FlowCode:
+		return nil, fmt.Errorf("at %s the holder logs in: buy a certificate of the provider, and have the holder open its link", provider)
+	}
+	at, err := p.Session().Credential(ctx, l.ID)
+	if err == nil {
+		err = checkCredential(kind, at, l.Password)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return keyOf(at, l.Password), nil
+}
+
+// adopted is a certificate that came into being without an order.
+func (s *Service) adopted(account, provider string, kind keys.Kind, k *remoteKey, level int) *Certificate {
+	now := s.config.Now()
+	return &Certificate{
+		ID: store.NewID(), AccountID: account, Provider: provider, Kind: kind, State: Working, Owner: k.cert.Subject.CommonName(),
+		Identification: byProvider, Algorithm: keys.AlgorithmOf(k.cert.PublicKey), Level: level,
+		CreatedAt: now, UpdatedAt: now, ExpireAt: k.cert.NotAfter,
+	}
+}
+
+func (s *Service) insertRemote(ctx context.Context, c *Certificate, k *remoteKey, n keys.New) error {
+	return s.write(ctx, c, func(tx *store.Tx) error {
 		if err := s.insert(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := s.keepRemote(ctx, tx, c, at, chain, n); err != nil {
+		if err := s.keepRemote(ctx, tx, c, k, n); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, c, "certificate-imported", "certificate of a key at the provider "+provider+" taken into use", map[string]any{"certificate": c.issuedDigest()})
+		return s.note(ctx, tx, c, "certificate-imported", "certificate of a key at the provider "+c.Provider+" taken into use", map[string]any{"certificate": c.issuedDigest()})
 	})
-	return c, cred, err
 }

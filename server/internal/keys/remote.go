@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -19,19 +20,30 @@ type Remote struct {
 	Provider   string `json:"provider"`
 	Credential string `json:"credential"` // its id there
 	PIN        string `json:"pin,omitempty"`
-	SPKI       []byte `json:"public"` // SubjectPublicKeyInfo
-	Wrap       []byte `json:"wrap"`   // key that the holder's token there is sealed under
+	// Delegate is who uses the key, where that is not its holder.
+	Delegate         string `json:"delegate,omitempty"`
+	DelegatePassword string `json:"delegatePassword,omitempty"`
+
+	SPKI []byte `json:"public"` // SubjectPublicKeyInfo
+	Wrap []byte `json:"wrap"`   // key that the holder's token there is sealed under
 
 	public crypto.PublicKey
 }
 
+// NotHere stands in place of a credential's provider where the key cannot be had
+// by the credential: it was given up, or callers bring what it is used with.
+const NotHere = "-"
+
 // NewRemote describes a key at a provider.
-func NewRemote(provider, credential, pin string, pub crypto.PublicKey) (*Remote, error) {
+func NewRemote(provider string, l remote.Login, pub crypto.PublicKey) (*Remote, error) {
 	der, err := publicBytes(pub)
 	if err != nil {
 		return nil, err
 	}
-	r := &Remote{Provider: provider, Credential: credential, PIN: pin, SPKI: der, Wrap: make([]byte, 32), public: pub}
+	r := &Remote{
+		Provider: provider, Credential: l.ID, PIN: l.Password, Delegate: l.Delegate, DelegatePassword: l.DelegatePassword,
+		SPKI: der, Wrap: make([]byte, 32), public: pub,
+	}
 	_, _ = rand.Read(r.Wrap)
 	return r, nil
 }
@@ -46,6 +58,11 @@ func readRemote(b []byte) (*Remote, error) {
 		return nil, fmt.Errorf("keys: remote key: %w", err)
 	}
 	return r, nil
+}
+
+// Login is what the key is used with, but for what comes with a call.
+func (r *Remote) Login() remote.Login {
+	return remote.Login{ID: r.Credential, Password: r.PIN, Delegate: r.Delegate, DelegatePassword: r.DelegatePassword}
 }
 
 // Public key.

@@ -13,7 +13,7 @@ import (
 // work is what the service did since it was started.
 type work struct {
 	signatures, verifications, callbacks *prometheus.CounterVec
-	timestamps                           *prometheus.HistogramVec
+	timestamps, providers                *prometheus.HistogramVec
 	checkpoints                          prometheus.Counter // that failed
 }
 
@@ -32,6 +32,10 @@ func newWork() work {
 			Name: "rogito_timestamp_request_seconds", Help: "Time that a time-stamp authority took to answer a request.",
 			Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"authority", "result"}),
+		providers: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "rogito_provider_request_seconds", Help: "Time that a provider of remote keys took to answer a call.",
+			Buckets: []float64{.005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"provider", "operation", "result"}),
 	}
 	for _, i := range []report.Indication{report.TotalPassed, report.TotalFailed, report.Indeterminate} {
 		w.verifications.WithLabelValues(string(i))
@@ -40,7 +44,7 @@ func newWork() work {
 }
 
 func (w *work) register(r *prometheus.Registry) {
-	r.MustRegister(w.signatures, w.verifications, w.callbacks, w.timestamps, w.checkpoints)
+	r.MustRegister(w.signatures, w.verifications, w.callbacks, w.timestamps, w.providers, w.checkpoints)
 }
 
 // Words are the values that labels may have: their series are there before
@@ -101,6 +105,13 @@ func (m *Metrics) Stamped(authority string, took time.Duration, err error) {
 		result = stampResults[1]
 	}
 	m.work.timestamps.WithLabelValues(authority, result).Observe(took.Seconds())
+}
+
+// Provider counts the calls to a provider of remote keys.
+func (m *Metrics) Provider(name string) func(operation, result string, took time.Duration) {
+	return func(operation, result string, took time.Duration) {
+		m.work.providers.WithLabelValues(name, operation, result).Observe(took.Seconds())
+	}
 }
 
 // Set shows a value under its labels.

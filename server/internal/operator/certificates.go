@@ -9,6 +9,7 @@ import (
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // CertificateInfo is a certificate as the operator sees it.
@@ -72,6 +73,18 @@ func (s *Commands) accountID(ctx context.Context, email string) (string, error) 
 	return a.ID, err
 }
 
+// onlyAccount is the account of a server that has one.
+func (s *Commands) onlyAccount(ctx context.Context) (string, error) {
+	all, err := s.accounts.List(ctx)
+	if err == nil && len(all) != 1 {
+		err = fmt.Errorf("there are %d accounts: say which (--account)", len(all))
+	}
+	if err != nil {
+		return "", err
+	}
+	return all[0].ID, nil
+}
+
 // BuyCertificate orders a certificate for an account, which pays.
 func (s *Commands) BuyCertificate(ctx context.Context, email, kind, owner, identification string) (*CertificateInfo, error) {
 	id, err := s.accountID(ctx, email)
@@ -118,13 +131,25 @@ type RemoteCertificate struct {
 	Password string `json:"password"`
 }
 
+// RemoteKey names a key at a provider, with what it is used with.
+type RemoteKey struct {
+	Provider, Kind             string
+	ID, Password               string // credential and PIN, or username and password
+	Delegate, DelegatePassword string // who uses it, where that is not its holder
+}
+
 // TakeRemote takes a key at a remote provider into use, for an account.
-func (s *Commands) TakeRemote(ctx context.Context, email, provider, kind, credential, pin string) (*RemoteCertificate, error) {
+func (s *Commands) TakeRemote(ctx context.Context, email string, k RemoteKey) (*RemoteCertificate, error) {
 	id, err := s.accountID(ctx, email)
 	if err != nil {
 		return nil, err
 	}
-	c, cred, err := s.enroll.TakeRemote(enroll.WithActor(ctx, "operator"), id, provider, keys.Kind(kind), credential, pin)
+	if email == "" {
+		if id, err = s.onlyAccount(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c, cred, err := s.enroll.TakeRemote(enroll.WithActor(ctx, "operator"), id, k.Provider, keys.Kind(k.Kind), remote.Login{ID: k.ID, Password: k.Password, Delegate: k.Delegate, DelegatePassword: k.DelegatePassword})
 	if err != nil {
 		return nil, err
 	}

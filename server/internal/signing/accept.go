@@ -22,15 +22,16 @@ import (
 // after a synchronous call, and waits after an asynchronous one. Faults (101,
 // 111, 129, 402, 105) leave no record behind.
 func (s *Service) Submit(ctx context.Context, req *request.Request, from request.Caller) (*ledger.Record, error) {
-	cred, cert, err := s.authorize(ctx, req, from)
-	return s.submit(ctx, req, from, cred, cert, err)
+	cred, cert, passed, err := s.authorize(ctx, req, from)
+	return s.submit(ctx, req, from, cred, cert, passed, err)
 }
 
 // submit takes in a request whose caller was judged.
-func (s *Service) submit(ctx context.Context, req *request.Request, from request.Caller, cred *keys.Credential, cert *enroll.Certificate, err error) (*ledger.Record, error) {
+func (s *Service) submit(ctx context.Context, req *request.Request, from request.Caller, cred *keys.Credential, cert *enroll.Certificate, passed *passedKey, err error) (*ledger.Record, error) {
 	r := s.newRecord(req, from)
 	span.SetRecord(ctx, r.ID)
 	x := s.newRun(r, secretsOf(req))
+	x.passed = passed
 	defer x.close()
 	var no *ledger.Refusal
 	switch {
@@ -51,8 +52,11 @@ func (s *Service) submit(ctx context.Context, req *request.Request, from request
 		return nil, err
 	}
 	x.secrets.Level, x.secrets.Credential = cert.Level, cred.Version()
-	if cred.Remote != "" {
-		x.secrets.OTP = req.OTP
+	switch {
+	case x.passed != nil:
+		x.secrets.Passed, x.secrets.Password = true, ""
+	case cred.Remote != "":
+		x.secrets.OTP, x.secrets.OTPDevice = req.OTP, req.OTPDevice
 	}
 	if len(from.ClientCertificate) > 0 {
 		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
@@ -76,6 +80,9 @@ func (s *Service) submit(ctx context.Context, req *request.Request, from request
 		return nil, err
 	}
 	if req.Options.AsyncValidation || req.Options.AsyncSignature || r.Approval != "" {
+		if x.passed != nil {
+			return r, x.workPassed(ctx)
+		}
 		return r, x.queue(ctx)
 	}
 	return x.signInCall(ctx)
@@ -110,9 +117,17 @@ func secretsOf(r *request.Request) *ledger.Secrets {
 
 // authorize decides whether the caller may have this key used: the credentials
 // first, then kind, state, and what the security level asks for. What of it may
-// change until the key is used is judged again in begin.
-func (s *Service) authorize(ctx context.Context, req *request.Request, from request.Caller) (*keys.Credential, *enroll.Certificate, error) {
-	return s.judge(ctx, s.keys, req, from.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
+// change until the key is used is judged again in begin. Of a key that is passed
+// through, the provider decides.
+func (s *Service) authorize(ctx context.Context, req *request.Request, from request.Caller) (*keys.Credential, *enroll.Certificate, *passedKey, error) {
+	if p, err := s.passes(ctx, req, from.AccountID); p != nil || err != nil {
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return s.passThrough(ctx, p, req, from.AccountID)
+	}
+	cred, cert, err := s.judge(ctx, s.keys, req, from.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
+	return cred, cert, nil, err
 }
 
 // judge is authorize with another look at the security level, and where failures

@@ -98,7 +98,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	x.made = append(x.made, ids...)
 	r.Stored = true
 	x.config.Hook("intended", r.ID)
-	if x.key == nil {
+	if x.key == nil && x.remote == nil {
 		x.key, err = x.keys.Open(ctx, x.cred, x.secrets.Password)
 		if errors.Is(err, keys.ErrPassword) {
 			return nil, errCredentials

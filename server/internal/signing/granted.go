@@ -71,7 +71,7 @@ func (s *Service) SubmitGranted(ctx context.Context, req *request.Request, g *Gr
 		req.Kind, req.Username = cred.Kind, cred.Username
 	}
 	req.Password = g.Password
-	return s.submit(ctx, req, from, cred, cert, err)
+	return s.submit(ctx, req, from, cred, cert, nil, err)
 }
 
 func (s *Service) recall(ctx context.Context, g *Grant, from request.Caller) (*keys.Credential, *enroll.Certificate, error) {

@@ -76,8 +76,8 @@ func (x *run) newTurn(ctx context.Context, it *documents.Item, params ades.SignP
 func (x *run) signGroup(ctx context.Context, items []*documents.Item, params ades.SignParams) []*turn {
 	var all, waiting []*turn
 	var drafts []*rogito.Draft
-	most, size := x.remote.credential.Multisign, int64(0)
-	if si := x.record.Options.SignerImage; si != nil && (si.AllFields || len(si.Fields) > 1) {
+	most, size := x.remote.Most(), int64(0)
+	if x.record.Options.SignsFields() {
 		most = 1 // it is prepared anew for each field, and waits for room then
 	}
 	prepare := func(t *turn) {

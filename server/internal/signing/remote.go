@@ -9,10 +9,11 @@ import (
 	"slices"
 
 	"rogito.dev/rogito"
-	csc "rogito.dev/rogito/server/internal/csc/client"
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -24,104 +25,113 @@ import (
 
 // remoteKey is a key at a provider, for the work on one record.
 type remoteKey struct {
-	*keys.Remote
-	signer     csc.Signer
-	credential *csc.Credential // as the provider describes it now
-	hash       crypto.Hash
-	pss        bool
-	sent       bool // digests whose intents are open went out
-	silent     int  // groups in a row to which no answer came
+	remote.Signer
+
+	hash   crypto.Hash
+	pss    bool
+	sent   bool // digests whose intents are open went out
+	silent int  // groups in a row to which no answer came
 }
 
 // maxSilent is how many groups of a batch are sent to a provider that does not
 // answer.
 const maxSilent = 3
 
-// openRemote opens what the password holds of a key at a provider, and asks the
-// provider what it thinks of it. For other keys it does nothing.
+// openRemote opens what the password holds of a key at a provider, or takes what
+// came with the call, and asks the provider what it thinks of the key. For other
+// keys it does nothing.
 func (x *run) openRemote(ctx context.Context) error {
 	if x.cred.Remote == "" {
 		return nil
 	}
-	p := x.config.Providers[x.cred.Remote]
-	if p == nil {
-		return &ledger.Refusal{Number: fault.ProviderRefused, Text: "the provider of the key is not configured here any more"}
-	}
-	key, err := x.keys.Open(ctx, x.cred, x.secrets.Password)
-	switch {
-	case errors.Is(err, keys.ErrPassword):
-		return errCredentials
-	case errors.Is(err, keys.ErrErased):
-		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate's key is gone"}
-	case err != nil:
-		return err
-	}
-	r, ok := key.(*keys.Remote)
-	if !ok || r.Provider != x.cred.Remote {
-		return errors.New("signing: the credential is not the one of a key at this provider")
-	}
-	session, err := x.session(ctx, p, r)
+	key, err := x.remoteSigner(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := session.Credential(ctx, r.Credential)
-	if err != nil {
-		return providerRefusal(err)
-	}
+	x.remote = &remoteKey{Signer: key}
 	own, err := x.parse(x.cert.DER)
 	if err != nil {
 		return fmt.Errorf("signing: certificate: %w", err)
 	}
-	if !bytes.Equal(c.Certificate.RawSPKI, own.RawSubjectPublicKeyInfo) {
+	if there, _ := key.Certificate(); !bytes.Equal(there.RawSPKI, own.RawSubjectPublicKeyInfo) {
 		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the provider has another certificate and key for the credential now"}
 	}
-	x.key, x.remote = r, &remoteKey{Remote: r, signer: csc.Signer{Session: session}, credential: c}
-	return nil
+	return x.checkRevoked(ctx)
 }
 
-// session calls the provider with the holder's tokens, where there are any, and
-// else with the operator's.
-func (x *run) session(ctx context.Context, p *csc.Provider, r *keys.Remote) (*csc.Session, error) {
-	if p.Flow() != csc.FlowCode {
-		return p.Session(), nil
+// checkRevoked asks for the revocation data that a level will carry before the
+// provider is asked to sign: where it says that the certificate cannot be used,
+// nothing is signed.
+func (x *run) checkRevoked(ctx context.Context) error {
+	if x.config.Revoked == nil || x.record.Options.TargetLevel() < ades.LevelLT {
+		return nil
 	}
-	var tokens csc.Tokens
-	if _, err := x.keys.RemoteToken(ctx, x.cred.ID, r, &tokens); err != nil {
+	state, err := x.config.Revoked(ctx, x.cert.DER, x.cert.Chain)
+	if err == nil && state != "" {
+		err = &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate is " + state + ", by the word of its issuer"}
+	}
+	return err
+}
+
+// remoteSigner is the key, ready to be used.
+func (x *run) remoteSigner(ctx context.Context) (remote.Signer, error) {
+	if x.passed != nil {
+		return x.passed.Signer, nil
+	}
+	p := x.config.Providers[x.cred.Remote]
+	if p == nil {
+		return nil, &ledger.Refusal{Number: fault.ProviderRefused, Text: "the provider of the key is not configured here any more"}
+	}
+	key, err := x.keys.Open(ctx, x.cred, x.secrets.Password)
+	switch {
+	case errors.Is(err, keys.ErrPassword):
+		return nil, errCredentials
+	case errors.Is(err, keys.ErrErased):
+		return nil, &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate's key is gone"}
+	case err != nil:
 		return nil, err
 	}
-	return p.SessionOf(tokens, func(ctx context.Context, old csc.Tokens) (csc.Tokens, error) {
-		return renewTokens(ctx, x.keys, x.cred.ID, p, r, old)
-	}), nil
+	r, ok := key.(*keys.Remote)
+	if !ok || r.Provider != x.cred.Remote {
+		return nil, errors.New("signing: the credential is not the one of a key at this provider")
+	}
+	x.key = r
+	l := r.Login()
+	l.Coded, l.OTP, l.Device, l.Tokens = x.cred.Kind == keys.OTP, x.secrets.OTP, x.secrets.OTPDevice, holderTokens{x.keys, x.cred.ID, r}
+	signer, err := p.Open(ctx, l)
+	if err != nil {
+		return nil, providerRefusal(err)
+	}
+	return signer, nil
 }
 
-// renewTokens gets new tokens of a holder and keeps them. Of several who want
-// them one asks: a provider may take a refresh token once only.
-func renewTokens(ctx context.Context, store *keys.Store, id string, p *csc.Provider, r *keys.Remote, old csc.Tokens) (csc.Tokens, error) {
-	leave, err := store.RemoteTurn(ctx, id)
-	if err != nil {
-		return old, err
-	}
-	defer leave()
-	var now csc.Tokens
-	sealed, err := store.RemoteToken(ctx, id, r, &now)
-	if err != nil || now.Access != old.Access {
-		return now, err
-	}
-	fresh, refused := p.Renew(ctx, now)
-	if refused != nil { // another server may have been first
-		if _, err := store.RemoteToken(ctx, id, r, &now); err == nil && now.Access != old.Access {
-			return now, nil
-		}
-		return old, refused
-	}
-	_, err = store.ReplaceToken(context.WithoutCancel(ctx), id, r, sealed, fresh)
-	return fresh, err
+// holderTokens keeps the tokens that a holder's login at a provider gave.
+type holderTokens struct {
+	store *keys.Store
+	id    string
+	key   *keys.Remote
+}
+
+// Turn waits until nobody else renews them.
+func (t holderTokens) Turn(ctx context.Context) (leave func(), err error) {
+	return t.store.RemoteTurn(ctx, t.id)
+}
+
+// Read reads them.
+func (t holderTokens) Read(ctx context.Context, tokens any) (version []byte, err error) {
+	return t.store.RemoteToken(ctx, t.id, t.key, tokens)
+}
+
+// Replace keeps new ones.
+func (t holderTokens) Replace(ctx context.Context, version []byte, tokens any) error {
+	_, err := t.store.ReplaceToken(ctx, t.id, t.key, version, tokens)
+	return err
 }
 
 // askProvider has drafts signed at the provider, but for those that were signed before. An
 // error is about all of them. expect is how many are still to come, these among them.
-func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect int) ([]csc.Value, error) {
-	all := make([]csc.Value, len(drafts))
+func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect int) ([]remote.Value, error) {
+	all := make([]remote.Value, len(drafts))
 	var rest []*rogito.Draft
 	var places []int
 	for i, d := range drafts {
@@ -132,32 +142,33 @@ func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect in
 	if len(rest) == 0 {
 		return all, nil
 	}
-	values, err := x.sendDrafts(ctx, rest, expect)
+	values, uses, err := x.sendDrafts(ctx, rest, expect)
 	if err != nil {
 		return nil, err
 	}
 	for i, v := range values {
 		if all[places[i]] = v; v.Err == nil {
-			x.values = append(x.values, ledger.Value{Intent: x.uses[i], Digest: rest[i].Digest(), Value: v.Value})
+			x.values = append(x.values, ledger.Value{Intent: uses[i], Digest: rest[i].Digest(), Value: v.Value})
 		}
 	}
 	return all, nil
 }
 
-// sendDrafts sends at most as many as the provider signs at once.
-func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int) ([]csc.Value, error) {
+// sendDrafts sends at most as many as the provider signs at once. With the values come
+// the intents that they were asked for by.
+func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int) (values []remote.Value, uses []string, err error) {
 	k := x.remote
 	if k.silent >= maxSilent {
-		return nil, &ledger.Refusal{Number: fault.ProviderRefused, Text: "not sent: the provider did not answer for the documents before"}
+		return nil, nil, &ledger.Refusal{Number: fault.ProviderRefused, Text: "not sent: the provider did not answer for the documents before"}
 	}
-	req := csc.Request{Credential: k.credential, Public: k.Public(), Hash: k.hash, PSS: k.pss, PIN: k.PIN, OTP: x.secrets.OTP, Expect: expect}
+	req := remote.Request{Hash: k.hash, PSS: k.pss, Expect: expect, More: x.record.Options.SignsSeveralTimes()}
 	for _, d := range drafts {
 		req.Digests = append(req.Digests, d.Digest())
 	}
 	tries := 0
 	req.Before = func(ctx context.Context) error {
 		if tries++; tries > 1 {
-			x.take(intent.Failed) // the provider has said that it did nothing with them
+			x.take(intent.Failed, x.uses...) // the provider has said that it did nothing with them
 		}
 		if _, err := x.begin(ctx, req.Digests...); err != nil {
 			return err
@@ -167,47 +178,87 @@ func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int
 		return nil
 	}
 	k.sent = false
-	values, err := k.signer.Sign(ctx, req)
+	values, err = k.Sign(ctx, req)
 	x.config.Hook("used", x.record.ID)
-	var said *csc.Error
-	if err == nil || !errors.As(err, &said) {
+	var said *remote.Error
+	if err == nil {
+		uses = x.uses
+		x.settleValues(values)
+		return values, uses, nil
+	}
+	if !errors.As(err, &said) {
 		k.silent = 0
-		return values, err
+		return nil, nil, err
 	}
 	if k.sent {
-		if k.sent = false; said.Kind == csc.Unknown {
-			x.take(intent.Unknown)
-		} else {
-			x.take(intent.Failed)
-		}
+		k.sent = false
+		x.take(outcomeOf(said), x.uses...)
 	}
-	if k.silent++; said.Kind != csc.Unknown && said.Kind != csc.Unreached {
+	if k.silent++; !unanswered(said) {
 		k.silent = 0
 	}
-	return nil, providerRefusal(err)
+	return nil, nil, providerRefusal(err)
 }
 
-// take gives the open intents their outcome: none of them led to a value.
-func (x *run) take(outcome string) {
-	x.closing = append(x.closing, closing{x.uses, outcome})
-	x.intents -= len(x.uses)
-	x.made = x.made[:len(x.made)-len(x.uses)]
-	x.uses = nil
+// settleValues gives the intents of digests for which no value came their outcome.
+func (x *run) settleValues(values []remote.Value) {
+	k, uses, answered := x.remote, x.uses, false
+	for i, v := range values {
+		var said *remote.Error
+		if v.Made || !errors.As(v.Err, &said) {
+			answered = true
+			continue
+		}
+		x.take(outcomeOf(said), uses[i])
+		answered = answered || !unanswered(said)
+	}
+	if k.silent++; answered {
+		k.silent = 0
+	}
+}
+
+// unanswered says of an error that no answer came, or that none was waited for.
+func unanswered(e *remote.Error) bool { return e.Kind == remote.Unknown || e.Kind == remote.Unreached }
+
+// outcomeOf is what became of an intent that led to no value.
+func outcomeOf(e *remote.Error) string {
+	if e.Kind == remote.Unknown {
+		return intent.Unknown
+	}
+	return intent.Failed
+}
+
+// take gives open intents their outcome: none of them led to a value.
+func (x *run) take(outcome string, ids ...string) {
+	if len(ids) == 0 {
+		return
+	}
+	ids = slices.Clone(ids)
+	x.closing = append(x.closing, closing{ids, outcome})
+	x.intents -= len(ids)
+	gone := func(id string) bool { return slices.Contains(ids, id) }
+	x.made, x.uses = slices.DeleteFunc(x.made, gone), slices.DeleteFunc(slices.Clone(x.uses), gone)
 }
 
 // providerRefusal is the end of a record at a provider; other errors are what
 // they are.
 func providerRefusal(err error) error {
-	var said *csc.Error
+	var said *remote.Error
 	if !errors.As(err, &said) {
 		return err
 	}
 	no := &ledger.Refusal{Number: fault.ProviderRefused, Text: said.Text, Err: said.Err}
 	switch said.Kind {
-	case csc.Unusable:
+	case remote.Unusable:
 		no.Number = fault.CertificateNotUsable
-	case csc.Unknown:
+	case remote.Unknown:
 		no.Number = fault.OutcomeUnknown
+	case remote.Credentials:
+		no.Number = fault.WrongCredentials
+	case remote.Code:
+		no.Number = fault.WrongOTP
+	case remote.Locked:
+		no.Number = fault.CertificateLocked
 	}
 	return no
 }

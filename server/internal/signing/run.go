@@ -33,6 +33,7 @@ type run struct {
 	paid     int           // signatures that the charge is known to pay for
 	key      crypto.Signer // handed out after the first intent
 	remote   *remoteKey    // nil: the key is here
+	passed   *passedKey    // nil: what the key is used with is stored here
 
 	tookOver  bool           // from somebody who may have used the key
 	made      []string       // intents of this run that count, by their ids
@@ -69,6 +70,11 @@ func (x *run) close() {
 		if err != nil {
 			x.config.Log.ErrorContext(ctx, "settle intents", "record", x.record.ID, "error", err)
 		}
+	}
+	if x.remote != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
+		x.remote.Close(ctx)
+		cancel()
 	}
 	x.docs.Close()
 }
@@ -114,7 +120,12 @@ func (x *run) proceed(ctx context.Context) (err error) {
 	if x.cert, err = x.enroll.Issued(ctx, x.cred); err != nil {
 		return err
 	}
-	if err := x.checkUnsent(ctx); err != nil {
+	if x.secrets.Passed {
+		err = x.recallPassed(ctx)
+	} else {
+		err = x.checkUnsent(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if err := x.docs.Load(ctx); err != nil {

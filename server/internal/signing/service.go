@@ -28,10 +28,10 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
-	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/signing/documents"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/signing/request"
@@ -76,7 +76,10 @@ type Config struct {
 	Stamper      ades.Stamper                // configured or embedded time-stamp authority
 	Gatherer     ades.Gatherer               // for LT and above
 	Sandbox      bool
-	Providers    map[string]*csc.Provider // of remote keys
+	Providers    map[string]remote.Provider // of remote keys
+	// Revoked says whether a certificate is revoked or suspended, by the revocation
+	// data that can be had now; empty where nothing says so. Nil: nobody is asked.
+	Revoked func(ctx context.Context, leaf []byte, chain [][]byte) (string, error)
 	// Signer says what is known of a certificate that signs.
 	Signer func(context.Context, *enroll.Certificate) *ledger.Signer
 	// Waits is told, in the same transaction, of a record that waits for an
@@ -158,6 +161,7 @@ type Service struct {
 	certificates memo.Memo[string, *x509.Certificate] // parsed, by their bytes
 	computing    chan struct{}                        // workers that use a key, one for each processor
 	remembered   memory
+	background   background
 	// Render turns a record into what callbacks carry.
 	Render func(*ledger.Record) any
 }
@@ -187,8 +191,8 @@ func New(p Deps, c Config) *Service {
 		Requests: request.Parser{Limits: c.Limits, Guard: p.Guard, AllowSHA1: c.AllowSHA1},
 		db:       p.DB, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
 		callbacks: p.Callbacks, biller: p.Biller, tokens: p.Tokens, guard: p.Guard, jobs: p.Jobs, config: c,
-		computing: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		Render:    func(r *ledger.Record) any { return r },
+		computing: make(chan struct{}, runtime.GOMAXPROCS(0)), background: background{room: make(chan struct{}, passedWorkers)},
+		Render: func(r *ledger.Record) any { return r },
 	}
 	s.documents = documents.Config{
 		Records: s.Ledger, Blobs: p.Blobs, Guard: p.Guard, Fetch: c.Fetch, Memory: c.Memory, SpoolDir: c.SpoolDir, Now: c.Now, IsStatement: p.Enroll.IsStatement,

@@ -110,7 +110,7 @@ func (x *run) signParams() (ades.SignParams, error) {
 		p.Hash = jades.Hash(p) // a curve goes with one only, which a provider has to be told
 	}
 	if x.remote != nil {
-		p.PSS = x.remote.credential.NeedsPSS()
+		p.PSS = x.remote.NeedsPSS()
 		x.remote.hash, x.remote.pss = p.Digest(), p.PSS
 	}
 	for _, der := range x.cert.Chain {

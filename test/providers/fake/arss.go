@@ -8,8 +8,17 @@ import (
 
 // auth is who calls, in the order of the schema.
 var auth = form{
-	{"delegated_domain", nil}, {"delegated_password", nil}, {"delegated_user", nil}, {"ext_auth_blobvalue", nil}, {"ext_auth_value", nil},
-	{"ext_authtype", nil}, {"otpPwd", nil}, {"typeHSM", nil}, {"typeOtpAuth", nil}, {"user", nil}, {"userPWD", nil},
+	{"delegated_domain", nil},
+	{"delegated_password", nil},
+	{"delegated_user", nil},
+	{"ext_auth_blobvalue", nil},
+	{"ext_auth_value", nil},
+	{"ext_authtype", nil},
+	{"otpPwd", nil},
+	{"typeHSM", nil},
+	{"typeOtpAuth", nil},
+	{"user", nil},
+	{"userPWD", nil},
 }
 
 var arssForms = map[string]form{

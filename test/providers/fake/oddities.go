@@ -128,18 +128,21 @@ func values(change func(s *Service, c *call, v [][]byte) [][]byte) func(*Service
 	}
 }
 
-// unreadable puts a text where a value was.
+// unreadable puts a text where binary values were.
 func unreadable(words string) func(*Service, *call, *answer) *answer {
-	return func(s *Service, _ *call, a *answer) *answer {
-		var list *[]field
-		if list = &a.fields; s.Kind == ARSS && len(a.fields) > 0 {
-			list = &a.fields[0].kids
-		}
-		for i, f := range *list {
+	var all func([]field) []field
+	all = func(list []field) (out []field) {
+		for _, f := range list {
 			if f.binary != nil {
-				(*list)[i] = field{name: f.name, text: words}
+				f = field{name: f.name, text: words}
 			}
+			f.kids = all(f.kids)
+			out = append(out, f)
 		}
+		return out
+	}
+	return func(_ *Service, _ *call, a *answer) *answer {
+		a.fields = all(a.fields)
 		return a
 	}
 }
@@ -305,7 +308,9 @@ func oddities() []Oddity {
 			return strings.NewReplacer("http://arubasignservice.arubapec.it/", "http://example.org/", "http://service.ws.nam/", "http://example.org/").Replace(s)
 		})},
 		{Name: "two-answers", At: signs, Want: "121 122", style: whole(func(s string) string { return s + s })},
-		{Name: "mtom-part-missing", At: signs, Want: "121 122", style: style{mtom: "xop", whole: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("Content-ID: <0-ab"), []byte("Content-ID: <9-ab")) }}},
+		{Name: "mtom-part-missing", At: signs, Want: "121 122", style: style{mtom: "xop", whole: func(b []byte) []byte {
+			return bytes.ReplaceAll(b, []byte("Content-ID: <0-ab"), []byte("Content-ID: <9-ab"))
+		}}},
 		{Name: "mtom-boundary-missing", At: signs, Want: "121 122", style: style{mtom: "xop", mediaType: `multipart/related; type="application/xop+xml"`}},
 		{Name: "mtom-cut", At: signs, Want: "121 122", style: style{mtom: "xop", whole: func(b []byte) []byte { return b[:len(b)-60] }}},
 
@@ -313,7 +318,7 @@ func oddities() []Oddity {
 		{Name: "reading-breaks", At: reads, Want: "121", before: func(_ *Service, w http.ResponseWriter, _ *http.Request, _ *call) bool { cut(w); return true }},
 		{Name: "reading-times-out", At: reads, Want: "121", before: func(_ *Service, _ http.ResponseWriter, r *http.Request, _ *call) bool { wait(r.Context()); return true }},
 		{Name: "reading-500", At: reads, Want: "121", before: raw(500, "text/html", "no")},
-		{Name: "opening-breaks", At: opens, Docs: 3, OTP: true, Want: "121", before: func(_ *Service, w http.ResponseWriter, _ *http.Request, _ *call) bool { cut(w); return true }},
+		{Name: "opening-breaks", Kind: ARSS, At: opens, Docs: 3, OTP: true, Want: "121", before: func(_ *Service, w http.ResponseWriter, _ *http.Request, _ *call) bool { cut(w); return true }},
 		{Name: "no-certificate", At: reads, Want: "121 112", after: unreadable("")},
 		{Name: "garbage-certificate", At: reads, Want: "121 112", after: unreadable(base64.StdEncoding.EncodeToString([]byte("no certificate")))},
 	}
@@ -374,7 +379,11 @@ func oddCodes() []Oddity {
 		{Name: "error-44", Kind: SWS, At: signs + " " + opens, OTP: true, Want: "116", after: refuse(no(44, "Wrong OTP"))},
 		{Name: "error-1001", Kind: SWS, At: signs + " " + opens, OTP: true, Want: "116", after: refuse(no(1001, "OTP device not found"))},
 		{Name: "error-4-200", Kind: SWS, At: signs, Want: "110", after: func(*Service, *call, *answer) *answer { a := no(4, "Wrong credentials"); a.status = 200; return a }},
-		{Name: "error-4-as-client", Kind: SWS, At: signs, Want: "110", after: func(*Service, *call, *answer) *answer { a := no(4, "Wrong credentials"); a.fault.code = "Client"; return a }},
+		{Name: "error-4-as-client", Kind: SWS, At: signs, Want: "110", after: func(*Service, *call, *answer) *answer {
+			a := no(4, "Wrong credentials")
+			a.fault.code = "Client"
+			return a
+		}},
 		{Name: "error-no-number", Kind: SWS, At: signs, Want: "121 122", style: whole(func(s string) string { return strings.ReplaceAll(s, ">4<", ">four<") }), after: refuse(no(4, "Wrong"))},
 	}
 }

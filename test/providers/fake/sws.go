@@ -10,8 +10,18 @@ import (
 var credentials = form{{"idOtp", nil}, {"otp", nil}, {"password", nil}, {"securityCode", nil}, {"sessionKey", nil}, {"username", nil}}
 
 var preferences = form{
-	{"filenameInTSD", nil}, {"outputAsPDF", nil}, {"outputAsTSD", nil}, {"outputBase64Encoded", nil}, {"timestampHashAlgo", nil}, {"timestampPassword", nil},
-	{"timestampUrl", nil}, {"timestampUsername", nil}, {"hashAlgorithm", nil}, {"level", nil}, {"signType", nil}, {"withTimestamp", nil},
+	{"filenameInTSD", nil},
+	{"outputAsPDF", nil},
+	{"outputAsTSD", nil},
+	{"outputBase64Encoded", nil},
+	{"timestampHashAlgo", nil},
+	{"timestampPassword", nil},
+	{"timestampUrl", nil},
+	{"timestampUsername", nil},
+	{"hashAlgorithm", nil},
+	{"level", nil},
+	{"signType", nil},
+	{"withTimestamp", nil},
 }
 
 var swsForms = map[string]form{

@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
 	own "rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // Credential is a key at the provider with what it asks for.
@@ -140,9 +141,9 @@ func (s *Session) Credential(ctx context.Context, id string) (*Credential, error
 	}
 	switch {
 	case slices.Contains([]string{"expired", "suspended", "revoked"}, c.Status):
-		return c, &Error{Kind: Unusable, Text: fmt.Sprintf("the certificate is %s at the provider", strings.ToUpper(c.Status))}
+		return c, &Error{Kind: remote.Unusable, Text: fmt.Sprintf("the certificate is %s at the provider", strings.ToUpper(c.Status))}
 	case c.KeyStatus == "disabled":
-		return c, &Error{Kind: Unusable, Text: "the key is disabled at the provider"}
+		return c, &Error{Kind: remote.Unusable, Text: "the key is disabled at the provider"}
 	}
 	return c, nil
 }
@@ -174,7 +175,7 @@ func factorOf(presence scalar, id string) Factor {
 func (c *Credential) readCertificates(list []string) error {
 	var all []*own.Certificate
 	for _, text := range list[:min(len(list), maxList)] {
-		der, err := decode(strings.NewReplacer("-----BEGIN CERTIFICATE-----", "", "-----END CERTIFICATE-----", "").Replace(text))
+		der, err := remote.Base64(strings.NewReplacer("-----BEGIN CERTIFICATE-----", "", "-----END CERTIFICATE-----", "").Replace(text))
 		if err != nil {
 			return refused(err, "a certificate of the provider cannot be read")
 		}
@@ -201,39 +202,7 @@ func (c *Credential) readCertificates(list []string) error {
 			c.Others = append(c.Others, one.Raw)
 		}
 	}
-	return checkKey(c.Certificate.PublicKey)
-}
-
-// checkKey refuses keys that no signature should be made with today.
-func checkKey(pub crypto.PublicKey) error {
-	switch k := pub.(type) {
-	case *rsa.PublicKey:
-		if k.N.BitLen() < 2048 {
-			return refused(nil, "the provider's key is RSA with %d bits: fewer than 2048 are not used", k.N.BitLen())
-		}
-		return nil
-	case *ecdsa.PublicKey:
-		if k.Curve.Params().BitSize >= 256 {
-			return nil
-		}
-	}
-	return refused(nil, "the provider's key is of a kind that is not used here")
-}
-
-// decode reads base64 however it is broken into lines, padded or not.
-func decode(s string) ([]byte, error) {
-	s = strings.Map(func(r rune) rune {
-		switch r {
-		case ' ', '\t', '\r', '\n', '=':
-			return -1
-		case '-':
-			return '+'
-		case '_':
-			return '/'
-		}
-		return r
-	}, s)
-	return base64.RawStdEncoding.DecodeString(s)
+	return remote.CheckKey(c.Certificate.PublicKey)
 }
 
 // Identifiers of keys that leave the hash open.

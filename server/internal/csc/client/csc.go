@@ -1,36 +1,25 @@
 // Package client is a client of the Cloud Signature Consortium API, versions
 // 1.0.4.0 and 2.0.0.2: a provider keeps the private key, gets digests, and
 // answers with signature values.
-//
-// Everything before signatures/signHash can fail without harm. That one call is
-// different: when its answer does not come, the provider may have signed. So
-// errors are of four kinds, and a caller need not know anything else:
-//
-//	Refused    the provider said no, or what it said is of no use
-//	Unreached  nothing was sent to it, or no answer came and nothing was to be signed
-//	Unusable   the credential is expired, suspended or revoked there
-//	Unknown    the provider may have signed; nothing is sent again
+// Errors are those of package remote.
 package client
 
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"rogito.dev/rogito/internal/fetch"
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // Flows by which a token is had.
@@ -45,49 +34,25 @@ var Flows = []string{FlowCode, FlowClient, FlowToken}
 
 // Config of a provider.
 type Config struct {
+	remote.Endpoint // the URL is the base of the API
+
 	Name     string
-	URL      string // base of the API
 	Version  string // auto, 1 or 2; empty means auto
 	Flow     string
 	ClientID string
 	// Secret and Token are read when they are needed, so that a new one in the
 	// file is taken up without a restart.
 	Secret, Token func() (string, error)
-	CA            []byte // PEM; empty: those of the system
-	Timeout       time.Duration
-	AllowPrivate  []string // beside the provider's own host
-	Redirect      string   // where the provider sends the holder back to
+	Redirect      string // where the provider sends the holder back to
+	Observe       remote.Observe
 	Now           func() time.Time
 }
 
-// Kind of an error.
-type Kind int
-
-// The kinds.
-const (
-	Refused Kind = iota
-	Unreached
-	Unusable
-	Unknown
-)
-
-// Error is what came of a call. Its text may be shown: it is ours, with what
-// the provider said.
-type Error struct {
-	Kind Kind
-	Text string
-	Err  error // for the log
-}
-
-func (e *Error) Error() string { return e.Text }
-func (e *Error) Unwrap() error { return e.Err }
+// Error is what came of a call.
+type Error = remote.Error
 
 func refused(err error, format string, args ...any) *Error {
-	return &Error{Kind: Refused, Text: fmt.Sprintf(format, args...), Err: err}
-}
-
-func unreached(err error, method string) *Error {
-	return &Error{Kind: Unreached, Text: "the provider cannot be reached, or does not answer (" + method + ")", Err: err}
+	return remote.Errorf(remote.Refused, err, format, args...)
 }
 
 // Provider is a client of one provider.
@@ -101,16 +66,8 @@ type Provider struct {
 	token Tokens // of the operator's client
 }
 
-// DefaultTimeout of a call.
-const DefaultTimeout = 30 * time.Second
-
-// New returns a client. It reaches the host of the URL wherever that is, since
-// the operator chose it, and others under the guard's rules.
+// New returns a client.
 func New(c Config) (*Provider, error) {
-	u, err := url.Parse(c.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("url: %q is not the http(s) address of an API", c.URL)
-	}
 	c.URL = strings.TrimSuffix(c.URL, "/")
 	if c.Version == "" {
 		c.Version = "auto"
@@ -124,24 +81,17 @@ func New(c Config) (*Provider, error) {
 	if c.Flow != FlowToken && c.ClientID == "" {
 		return nil, fmt.Errorf("client_id is missing: the flow %s needs one", c.Flow)
 	}
-	if c.Timeout <= 0 {
-		c.Timeout = DefaultTimeout
+	if c.Observe == nil {
+		c.Observe = func(string, string, time.Duration) {}
 	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	guard, err := fetch.New(fetch.Config{AllowPrivate: append([]string{u.Hostname()}, c.AllowPrivate...)})
+	client, err := c.Client()
 	if err != nil {
 		return nil, err
 	}
-	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(c.CA) > 0 {
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(c.CA) {
-			return nil, errors.New("ca: no certificate (PEM) in the file")
-		}
-	}
-	return &Provider{config: c, client: guard.ClientTLS(c.Timeout, conf)}, nil
+	return &Provider{config: c, client: client}, nil
 }
 
 // Name of the provider in the configuration.
@@ -202,7 +152,6 @@ const (
 	maxAnswer = 8 << 20
 	maxWaits  = 5                // of Retry-After in one call
 	maxWait   = 60 * time.Second // of one of them
-	maxWords  = 300              // of the provider's that are repeated
 )
 
 // answer is a response, read.
@@ -233,9 +182,12 @@ func (p *Provider) post(ctx context.Context, address, contentType, token string,
 	}
 	sent := false
 	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent = true }}))
+	begin, operation, outcome := time.Now(), p.operation(address), "silent"
+	defer func() { p.config.Observe(operation, outcome, time.Since(begin)) }()
 	resp, err := p.client.Do(req)
 	if err != nil {
 		if !sent { // no connection came about: nothing left
+			outcome = "unsent"
 			err = fmt.Errorf("%w: %w", errNotSent, err)
 		}
 		return nil, err
@@ -245,12 +197,23 @@ func (p *Provider) post(ctx context.Context, address, contentType, token string,
 	if err != nil && resp.StatusCode/100 == 2 { // what refuses needs no words
 		return nil, fmt.Errorf("the answer was cut short: %w", err)
 	}
+	if outcome = "refused"; resp.StatusCode/100 == 2 {
+		outcome = "ok"
+	}
 	a := &answer{status: resp.StatusCode, header: resp.Header, body: b, hidden: append(hidden, token)}
 	a.framed = resp.ContentLength >= 0 || slices.Contains(resp.TransferEncoding, "chunked") || resp.ProtoMajor > 1
 	if len(b) > maxAnswer {
 		a.body, a.framed = nil, true // not read, and never will be
 	}
 	return a, nil
+}
+
+// operation is how a call is named in the metrics.
+func (p *Provider) operation(address string) string {
+	if method, ok := strings.CutPrefix(address, p.config.URL+"/"); ok && !strings.HasPrefix(method, "oauth2/") {
+		return method
+	}
+	return "oauth2/token"
 }
 
 // ask calls a method where nothing is signed: every failure is a refusal. An
@@ -263,7 +226,7 @@ func (p *Provider) ask(ctx context.Context, method, token string, in, out any) e
 	for waits := 0; ; waits++ {
 		a, err := p.post(ctx, p.config.URL+"/"+method, "application/json", token, body, secretsOf(in))
 		if err != nil {
-			return unreached(err, method)
+			return remote.NoAnswer(err, method)
 		}
 		if again, err := a.wait(ctx, waits); again || err != nil {
 			if err != nil {
@@ -299,21 +262,10 @@ func (a *answer) refusal(method string) *Error {
 			words += ": " + said.Description
 		}
 	}
-	if words = Clean(a.hide(words)); words == "" {
+	if words = remote.Clean(remote.Hide(words, a.hidden)); words == "" {
 		words = fmt.Sprintf("status %d", a.status)
 	}
 	return refused(StatusError(a.status), "the provider refused (%s): %s", method, words)
-}
-
-// hide takes the secrets of the request out of a provider's words: those are shown
-// to whoever asked, and stored with the record.
-func (a *answer) hide(words string) string {
-	for _, secret := range a.hidden {
-		if len(secret) >= 4 { // less would take letters out of words
-			words = strings.NewReplacer(secret, "…", url.QueryEscape(secret), "…").Replace(words)
-		}
-	}
-	return words
 }
 
 // secretsOf are the values of a request that only its provider may read.
@@ -330,20 +282,6 @@ func secretsOf(in any) (all []string) {
 		}
 	}
 	return all
-}
-
-// Clean keeps of a provider's words what can be shown.
-func Clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return ' '
-		}
-		return r
-	}, s)
-	if r := []rune(s); len(r) > maxWords {
-		s = string(r[:maxWords]) + "…"
-	}
-	return strings.TrimSpace(s)
 }
 
 // wait waits as long as an answer (429, 503) asks for; false where it does not

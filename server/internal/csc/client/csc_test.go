@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // Values of a provider are read in every form, and no other value passes.
@@ -40,7 +42,7 @@ func TestVerified(t *testing.T) {
 	}{
 		"DER": {digest[:], der, true}, "r and s": {digest[:], raw, true}, "of another document": {other[:], der, false}, "cut": {digest[:], raw[:63], false}, "none": {digest[:], nil, false},
 	} {
-		if got := verified(key.Public(), crypto.SHA256, false, c.digest, c.value); (got != nil) != c.good {
+		if got := remote.Verified(key.Public(), crypto.SHA256, false, c.digest, c.value); (got != nil) != c.good {
 			t.Errorf("%s: %x", name, got)
 		}
 	}
@@ -102,7 +104,7 @@ func TestRepeatedSecrets(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]string{"error": "invalid_request", "error_description": "no: " + r.Header.Get("Authorization") + " " + string(b)})
 	}))
 	defer srv.Close()
-	p, err := New(Config{URL: srv.URL, Flow: FlowCode, ClientID: "us", Secret: func() (string, error) { return "client/secret", nil }})
+	p, err := New(Config{Endpoint: remote.Endpoint{URL: srv.URL}, Flow: FlowCode, ClientID: "us", Secret: func() (string, error) { return "client/secret", nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +140,7 @@ func TestOAuthBase(t *testing.T) {
 		{"https://a.example", "/relative", false},
 		{"https://a.example", "https://a.example/?x=", false},
 	} {
-		p, err := New(Config{URL: c.url, Flow: FlowCode, ClientID: "us"})
+		p, err := New(Config{Endpoint: remote.Endpoint{URL: c.url}, Flow: FlowCode, ClientID: "us"})
 		if err != nil {
 			t.Fatal(err)
 		}

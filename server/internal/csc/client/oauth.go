@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // Tokens are what lets us call a provider: the operator's, or a holder's own.
@@ -109,7 +111,7 @@ func (p *Provider) obtain(ctx context.Context, form url.Values) (Tokens, error) 
 	hidden := []string{form.Get("client_secret"), form.Get("code"), form.Get("code_verifier"), form.Get("refresh_token")}
 	for waits := 0; ; waits++ {
 		if a, err = p.post(ctx, base+"/token", "application/x-www-form-urlencoded", "", []byte(form.Encode()), hidden); err != nil {
-			return Tokens{}, unreached(err, "oauth2/token")
+			return Tokens{}, remote.NoAnswer(err, "oauth2/token")
 		}
 		again, err := a.wait(ctx, waits)
 		if err != nil {

@@ -4,17 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/rsa"
-	"encoding/asn1"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/server/internal/remote"
 )
 
 // Request asks for signature values over digests, at most as many as the
@@ -34,10 +31,7 @@ type Request struct {
 }
 
 // Value is what came of one digest.
-type Value struct {
-	Value []byte // of ECDSA: DER
-	Err   error
-}
+type Value = remote.Value
 
 // authorization is what the provider gave for signatures to come. It is never
 // stored.
@@ -86,9 +80,9 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 		a, err := s.p.post(context.WithoutCancel(ctx), s.p.config.URL+"/signatures/signHash", "application/json", token, body, secretsOf(in))
 		switch {
 		case errors.Is(err, errNotSent):
-			return nil, unreached(err, "signatures/signHash")
+			return nil, remote.NoAnswer(err, "signatures/signHash")
 		case err != nil:
-			return nil, unknown(err, "its answer did not come")
+			return nil, remote.Silent(err, "its answer did not come")
 		}
 		again, err := a.wait(ctx, waits)
 		switch {
@@ -108,17 +102,13 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 			}
 			continue
 		case a.status/100 == 5:
-			return nil, unknown(a.refusal("signatures/signHash"), fmt.Sprintf("it answered %d", a.status))
+			return nil, remote.Silent(a.refusal("signatures/signHash"), fmt.Sprintf("it answered %d", a.status))
 		case a.status/100 != 2:
 			return nil, a.refusal("signatures/signHash")
 		}
 		auth.left -= len(r.Digests)
 		return r.values(a)
 	}
-}
-
-func unknown(err error, why string) *Error {
-	return &Error{Kind: Unknown, Text: "outcome unknown at the remote key's provider (" + why + "): it may have signed, nothing is repeated", Err: err}
 }
 
 // authorize gets a SAD for the digests. One that a one-time password was given
@@ -226,7 +216,7 @@ func (r Request) values(a *answer) ([]Value, error) {
 	if err := json.Unmarshal(a.body, &out); err != nil {
 		var syntax *json.SyntaxError
 		if !a.framed && errors.As(err, &syntax) && syntax.Offset >= int64(len(a.body)) {
-			return nil, unknown(err, "its answer was cut short")
+			return nil, remote.Silent(err, "its answer was cut short")
 		}
 		return nil, refused(err, "the provider's answer cannot be read (signatures/signHash)")
 	}
@@ -235,44 +225,17 @@ func (r Request) values(a *answer) ([]Value, error) {
 	}
 	all := make([]Value, len(r.Digests))
 	for i, text := range out.Signatures {
-		v, err := decode(text)
+		all[i].Made = true
+		v, err := remote.Base64(text)
 		if err != nil {
 			all[i].Err = refused(err, "a signature value of the provider cannot be read")
 			continue
 		}
-		if v = verified(r.Public, r.Hash, r.PSS, r.Digests[i], v); v == nil {
+		if v = remote.Verified(r.Public, r.Hash, r.PSS, r.Digests[i], v); v == nil {
 			all[i].Err = refused(nil, "a signature value of the provider does not verify with the certificate")
 			continue
 		}
 		all[i].Value = v
 	}
 	return all, nil
-}
-
-// verified returns a value of the key over the digest in the form that
-// signatures carry, nil for one that is not: ECDSA comes as DER or as r and s.
-func verified(pub crypto.PublicKey, h crypto.Hash, pss bool, digest, v []byte) []byte {
-	switch k := pub.(type) {
-	case *rsa.PublicKey:
-		var err error
-		if pss {
-			err = rsa.VerifyPSS(k, h, digest, v, &rsa.PSSOptions{SaltLength: h.Size(), Hash: h})
-		} else {
-			err = rsa.VerifyPKCS1v15(k, h, digest, v)
-		}
-		if err == nil {
-			return v
-		}
-	case *ecdsa.PublicKey:
-		if n := (k.Curve.Params().BitSize + 7) / 8; len(v) == 2*n {
-			pair := struct{ R, S *big.Int }{new(big.Int).SetBytes(v[:n]), new(big.Int).SetBytes(v[n:])}
-			if der, err := asn1.Marshal(pair); err == nil && ecdsa.VerifyASN1(k, digest, der) {
-				return der
-			}
-		}
-		if ecdsa.VerifyASN1(k, digest, v) {
-			return v
-		}
-	}
-	return nil
 }

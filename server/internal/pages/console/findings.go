@@ -121,7 +121,7 @@ var findings = said(map[string]string{
 	"have their holders buy new ones; rogito cert list shows them": "chiedi ai titolari di acquistarne di nuovi; rogito cert list li mostra",
 	"%d issued by %s":         "%s emessi da %s",
 	"%s; it does not name %s": "%s; non nomina %s",
-	"rogito provider test %s says it again; docs/remote-keys.md says what a provider needs": "rogito provider test %s lo ripete; docs/remote-keys.md dice che cosa serve a un fornitore",
+	"rogito provider test %s says it again; docs/providers.md says what a provider needs": "rogito provider test %s lo ripete; docs/providers.md dice che cosa serve a un fornitore",
 })
 
 // sentences are forms of English sentences, each with what it says in both

@@ -27,6 +27,7 @@ import (
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -61,6 +62,7 @@ func New(site *look.Site, e *enroll.Service, publicURL string, sandbox bool, spo
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /enrol/{id}/{secret}", p.show)
 	mux.HandleFunc("POST /enrol/{id}/{secret}", p.act)
+	mux.HandleFunc("POST /enrol/{id}/{secret}/send-otp", p.sendCode)
 	mux.HandleFunc("GET /enrol/{id}/{secret}/statement.pdf", p.statement)
 	mux.HandleFunc("GET /enrol/{id}/{secret}/{method}", p.begin)
 	mux.HandleFunc("GET /enrol/{id}/answer", p.goBack)
@@ -92,6 +94,9 @@ type view struct {
 	Ended       bool     // it was cancelled
 	Provider    string   // of a remote key
 	Choices     []string // credentials there
+	Delegates   bool     // somebody else may use the key
+	SendCode    string   // where a one-time password is asked for; empty: nowhere
+	Sent        bool     // one was
 	Statement   string   // where it is downloaded
 	Owner, Kind string
 	Seal        bool
@@ -197,8 +202,12 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Br
 	if e, err := p.enroll.Enrolled(r.Context(), c); err == nil && e != nil {
 		v.DeviceAt, v.DeviceBy, v.DeviceFrom = e.At.Format("2006-01-02 15:04:05")+" UTC", v.T.Factors[e.Factor], e.Address
 	}
+	if p.enroll.SendsCodes(c) {
+		v.SendCode = strings.TrimSuffix(r.URL.Path, "/send-otp") + "/send-otp"
+	}
 	if step, choices := p.enroll.RemoteStep(c, browser); step != "" {
 		v.Step, v.Choices, v.Provider = step, choices, c.Provider
+		v.Delegates = step == "account" && p.enroll.Delegates(c)
 		return v
 	}
 	if c.Remote() && c.HasUnseen() && c.Identified(browser) {
@@ -387,7 +396,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		return b
 	}
 	var cred *enroll.Credentials
-	switch f.values.Get("action") {
+	switch p.action(f) {
 	case "approve":
 		c, err = p.enroll.ApproveInSandbox(ctx, c, tie())
 	case "signature":
@@ -396,6 +405,10 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		c, err = p.byVideo(ctx, f, c, tie())
 	case "credential":
 		c, err = p.enroll.ByCredential(ctx, c, f.values.Get("credential"), f.values.Get("pin"), browser, tie())
+	case "account":
+		c, err = p.enroll.ByAccount(ctx, c, remote.Login{
+			ID: f.values.Get("username"), Password: f.values.Get("password"), Delegate: f.values.Get("delegate"), DelegatePassword: f.values.Get("delegatePassword"),
+		}, tie())
 	case "confirm":
 		c, err = p.enroll.Confirm(ctx, c, f.values.Get("shown"), browser)
 	case "reveal":
@@ -416,6 +429,36 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		v.Step, v.Credentials, v.ShownAt = "shown", cred, ""
 		v.QR = p.qr(cred)
 	}
+	p.render(w, r, http.StatusOK, v)
+}
+
+// action is what a form asks for. One with a username and no action is that of a
+// key at a provider.
+func (p *Pages) action(f *form) string {
+	if name := f.values.Get("action"); name != "" || f.values.Get("username") == "" {
+		return name
+	}
+	return "account"
+}
+
+// sendCode has the provider of a key send a one-time password.
+func (p *Pages) sendCode(w http.ResponseWriter, r *http.Request) {
+	c, err := p.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret"))
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	f, err := openForm(w, r)
+	if err != nil {
+		p.again(w, r, c, p.blank(r).T.TooLarge)
+		return
+	}
+	if err := p.enroll.SendCode(r.Context(), c, f.values.Get("username"), f.values.Get("password")); err != nil {
+		p.refused(w, r, err)
+		return
+	}
+	v := p.viewOf(r, c, p.shown(r))
+	v.Sent = true
 	p.render(w, r, http.StatusOK, v)
 }
 

@@ -26,6 +26,9 @@ type texts struct {
 	Differs, NotProven                            string
 	LoginHelp, CredentialTitle, CredentialHelp    string
 	Credential, PIN                               string
+	AccountHelp, AccountUser, AccountPassword     string
+	Delegate, DelegatePassword, DelegateHelp      string
+	CodeTitle, CodeHelp, CodeSend, CodeSent       string
 	LabelDiffers, DeviceBefore, DeviceFrom        string
 	Factors                                       map[string]string // that allowed a new device
 	Kinds, Attributes                             map[string]string
@@ -59,6 +62,10 @@ var translations = map[string]texts{
 		LoginHelp:  "You log in at the provider that has your key:", CredentialTitle: "Your key at the provider",
 		CredentialHelp: "Name the credential as the provider knows it, and its PIN where it has one. The PIN is kept sealed under the password that you will see next, and goes to the provider when you sign.",
 		Credential:     "Credential", PIN: "PIN, where the credential has one",
+		AccountHelp: "Give the username and password that the provider gave you for this key. They are kept sealed under the password that you will see next, and go to the provider when you sign. No one-time password is needed here.",
+		AccountUser: "Username at the provider", AccountPassword: "Password or PIN at the provider",
+		DelegateHelp: "Does somebody else use your key for you? Then give that delegate's name and password in place of yours.", Delegate: "Delegate", DelegatePassword: "Password of the delegate",
+		CodeTitle: "One-time password", CodeHelp: "Have the provider send a code to your telephone. It is asked for when you sign, not here.", CodeSend: "Send me a code", CodeSent: "The provider was asked to send a code.",
 		Depart: "You are being sent to your identity provider. Nothing happens? Press the button.", DepartButton: "Go on",
 		Differs: "The person identified is not the one that the order names. What differs:", NotProven: "Your identification does not prove something that the order names:",
 		Away: map[string][3]string{
@@ -100,6 +107,10 @@ var translations = map[string]texts{
 		LoginHelp:  "Accedi presso il fornitore che custodisce la tua chiave:", CredentialTitle: "La tua chiave presso il fornitore",
 		CredentialHelp: "Indica la credenziale come la conosce il fornitore, e il suo PIN se ne ha uno. Il PIN resta sigillato sotto la password che vedrai tra poco, e va al fornitore quando firmi.",
 		Credential:     "Credenziale", PIN: "PIN, se la credenziale ne ha uno",
+		AccountHelp: "Inserisci il nome utente e la password che il fornitore ti ha dato per questa chiave. Restano sigillati sotto la password che vedrai tra poco, e vanno al fornitore quando firmi. Qui non serve alcun codice temporaneo.",
+		AccountUser: "Nome utente presso il fornitore", AccountPassword: "Password o PIN presso il fornitore",
+		DelegateHelp: "La tua chiave è usata per te da qualcun altro? Allora inserisci nome e password di quel delegato al posto dei tuoi.", Delegate: "Delegato", DelegatePassword: "Password del delegato",
+		CodeTitle: "Codice temporaneo", CodeHelp: "Fatti inviare un codice dal fornitore sul tuo telefono. Serve quando firmi, non qui.", CodeSend: "Inviami un codice", CodeSent: "Al fornitore è stato chiesto di inviare un codice.",
 		Depart: "Stai andando dal tuo gestore di identità. Non succede nulla? Premi il pulsante.", DepartButton: "Prosegui",
 		Differs: "La persona identificata non è quella indicata nell'ordine. Non corrisponde:", NotProven: "La tua identificazione non dimostra un dato indicato nell'ordine:",
 		Away: map[string][3]string{

@@ -98,7 +98,9 @@ func (f *File) Deleted() bool { return f.deleted }
 // Secrets wait with a record until it is signed, sealed under the master key.
 type Secrets struct {
 	Password           string `json:"password"`
-	OTP                string `json:"otp,omitempty"` // for the provider of a remote key
+	OTP                string `json:"otp,omitempty"`       // for the provider of a remote key
+	OTPDevice          int    `json:"otpDevice,omitempty"` // that it is from
+	Passed             bool   `json:"passed,omitempty"`    // the key's own password is in memory, and nowhere else
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
 	Bound              string `json:"bound"`            // digest of what they were given for

@@ -404,3 +404,12 @@ func (o *Options) ChooseLanguage(of, subject string) {
 		si.Language = "en"
 	}
 }
+
+// SignsFields says that a PDF is signed once for each of several fields.
+func (o *Options) SignsFields() bool {
+	return o.SignerImage != nil && (o.SignerImage.AllFields || len(o.SignerImage.Fields) > 1)
+}
+
+// SignsSeveralTimes says that one document may want several signature values, one
+// after another.
+func (o *Options) SignsSeveralTimes() bool { return o.SignsFields() || o.Counter }

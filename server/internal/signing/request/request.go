@@ -31,6 +31,7 @@ type Request struct {
 	Username    string
 	Password    string
 	OTP         string
+	OTPDevice   int // that the one-time password is from; zero or less: the only one
 	Title       string
 	Description string
 	Type        string // cades, pades, xades, pkcs1; empty: by content
@@ -158,8 +159,7 @@ func (p *parser) credentials(r *Request, m map[string]jsontext.Value) error {
 		}
 	}
 	if v := m["certificateIdOtp"]; p.kind == keys.OTP && !absent(v) {
-		var id int
-		if p.spool.Unmarshal(v, &id) != nil {
+		if p.spool.Unmarshal(v, &r.OTPDevice) != nil {
 			return fault.New(fault.NoOTP, "certificateIdOtp must be an integer")
 		}
 	}

@@ -1,0 +1,240 @@
+// Package soap calls services that speak SOAP 1.1, document/literal wrapped: one
+// operation in, its answer or a fault out. Envelopes are read with the rules and
+// limits of every other XML here; answers by MTOM are read, never sent.
+package soap
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/server/internal/remote"
+)
+
+// Config of a client.
+type Config struct {
+	remote.Endpoint
+
+	Namespace string  // of the service
+	PerSecond float64 // calls at most; zero: as many as come
+	Observe   remote.Observe
+}
+
+// Client calls one service.
+type Client struct {
+	config Config
+	http   *http.Client
+
+	mu   sync.Mutex
+	next time.Time // when the next call may go out
+}
+
+// New returns a client.
+func New(c Config) (*Client, error) {
+	if c.PerSecond < 0 {
+		return nil, fmt.Errorf("per_second: %v calls in a second cannot be", c.PerSecond)
+	}
+	if c.Observe == nil {
+		c.Observe = func(string, string, time.Duration) {}
+	}
+	client, err := c.Client()
+	if err != nil {
+		return nil, err
+	}
+	return &Client{config: c, http: client}, nil
+}
+
+// Element of a request. Absent ones are left out: an empty text is not.
+type Element struct {
+	Name string
+	Text string
+	In   []Element
+}
+
+// Text is an element where there is a text, and none else.
+func Text(name, text string) []Element {
+	if text == "" {
+		return nil
+	}
+	return []Element{{Name: name, Text: text}}
+}
+
+const envelope = "http://schemas.xmlsoap.org/soap/envelope/"
+
+// request writes an envelope. Only the operation is in the service's namespace.
+func (c *Client) request(operation string, body []Element) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<soapenv:Envelope xmlns:soapenv="%s"><soapenv:Body><s:%s xmlns:s="%s">`, envelope, operation, c.config.Namespace)
+	write(&b, body)
+	fmt.Fprintf(&b, `</s:%s></soapenv:Body></soapenv:Envelope>`, operation)
+	return b.String()
+}
+
+func write(b *strings.Builder, list []Element) {
+	for _, e := range list {
+		b.WriteString("<" + e.Name + ">")
+		_ = xml.EscapeText(b, []byte(e.Text)) // into memory
+		write(b, e.In)
+		b.WriteString("</" + e.Name + ">")
+	}
+}
+
+// Why a call gave no answer that can be used.
+var (
+	// ErrUnsent says that no byte of the request left.
+	ErrUnsent = errors.New("the service cannot be reached")
+	// ErrSilent says that no whole answer came: what became of the request is not
+	// known.
+	ErrSilent = errors.New("no answer")
+	// ErrUnreadable says that an answer came that is none.
+	ErrUnreadable = errors.New("the answer cannot be read")
+)
+
+// Fault is an answer that refuses.
+type Fault struct {
+	Code   string // Client, Server
+	Words  string
+	Detail *xmldom.Node // nil: none
+}
+
+func (f *Fault) Error() string { return "fault " + f.Code + ": " + f.Words }
+
+// Call calls an operation. It fails with a *Fault, or with an error that wraps
+// ErrUnsent, ErrSilent or ErrUnreadable.
+func (c *Client) Call(ctx context.Context, operation string, body []Element) (*Answer, error) {
+	if err := c.turn(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnsent, err)
+	}
+	begin := time.Now()
+	a, err := c.call(ctx, operation, body)
+	outcome := "refused"
+	switch {
+	case err == nil:
+		outcome = "ok"
+	case errors.Is(err, ErrUnsent):
+		outcome = "unsent"
+	case errors.Is(err, ErrSilent):
+		outcome = "silent"
+	}
+	c.config.Observe(operation, outcome, time.Since(begin))
+	return a, err
+}
+
+// turn waits until another call may go out.
+func (c *Client) turn(ctx context.Context) error {
+	if c.config.PerSecond == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	now := time.Now()
+	at := c.next
+	if at.Before(now) {
+		at = now
+	}
+	c.next = at.Add(time.Duration(float64(time.Second) / c.config.PerSecond))
+	c.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(at.Sub(now)):
+		return nil
+	}
+}
+
+// maxAnswer bounds what a service may answer: a hundred values of 8,192 bits in
+// base64 take a hundredth of it.
+const maxAnswer = 8 << 20
+
+func (c *Client) call(ctx context.Context, operation string, body []Element) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.URL, strings.NewReader(c.request(operation, body)))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnsent, err)
+	}
+	req.Header.Set("Content-Type", "text/xml; charset=utf-8")
+	req.Header.Set("Accept", "text/xml, multipart/related")
+	req.Header.Set("SOAPAction", `""`)
+	sent := false
+	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent = true }}))
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if !sent || refusesUs(err) {
+			return nil, fmt.Errorf("%w: %w", ErrUnsent, err)
+		}
+		return nil, fmt.Errorf("%w: %w", ErrSilent, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: it was cut short: %w", ErrSilent, err)
+	}
+	if len(text) > maxAnswer {
+		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrUnreadable, maxAnswer)
+	}
+	a, err := read(resp.Header.Get("Content-Type"), text)
+	if err == nil {
+		err = a.of(operation, c.config.Namespace)
+	}
+	var fault *Fault
+	switch {
+	case errors.As(err, &fault):
+		return nil, fault
+	case resp.StatusCode/100 == 5:
+		return nil, fmt.Errorf("%w: status %d without a fault", ErrSilent, resp.StatusCode)
+	case resp.StatusCode/100 != 2:
+		return nil, fmt.Errorf("%w: status %d", ErrUnreadable, resp.StatusCode)
+	case err != nil && !framed(resp) && endsEarly(err, text):
+		return nil, fmt.Errorf("%w: it was cut short: %w", ErrSilent, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return a, nil
+}
+
+// refusesUs says that a server ended the handshake of TLS since it does not take
+// our certificate: in TLS 1.3 that comes after we think that we are connected.
+func refusesUs(err error) bool {
+	var alert tls.AlertError
+	return errors.As(err, &alert) && slices.Contains([]tls.AlertError{42, 43, 44, 45, 46, 48, 49, 116}, alert)
+}
+
+// framed says that the length of an answer was told, so that all of it is here.
+func framed(r *http.Response) bool {
+	return r.ContentLength >= 0 || slices.Contains(r.TransferEncoding, "chunked") || r.ProtoMajor > 1
+}
+
+// endsEarly says that a text is good as far as it goes.
+func endsEarly(err error, text []byte) bool {
+	var syntax *xmldom.SyntaxError
+	return len(text) == 0 || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) && syntax.Offset >= bytes.LastIndexByte(text, '<')
+}
+
+// Signing is the error of a call that may have signed. A fault is a refusal where
+// known makes it one; another comes from somewhere on the way to the key.
+func Signing(err error, known func(*Fault) *remote.Error, operation string) error {
+	var fault *Fault
+	switch {
+	case errors.As(err, &fault):
+		if refused := known(fault); refused != nil {
+			return refused
+		}
+		return remote.Silent(err, "it answered with a fault that says nothing")
+	case errors.Is(err, ErrUnsent):
+		return remote.NoAnswer(err, operation)
+	case errors.Is(err, ErrUnreadable):
+		return remote.Errorf(remote.Refused, err, "the provider's answer cannot be read (%s)", operation)
+	}
+	return remote.Silent(err, "its answer did not come")
+}
