@@ -76,6 +76,14 @@ func (c *Cache) put(key string, body []byte, until time.Time) {
 	c.entries[key] = cached{body, until}
 }
 
+// forget has something asked for again.
+func (c *Cache) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.size -= len(c.entries[key].body)
+	delete(c.entries, key)
+}
+
 // list is what is known of an address: in this process, or from one before it.
 func (c *Cache) list(url string, now time.Time) *list {
 	c.mu.Lock()

@@ -85,13 +85,17 @@ func (s *Store) Known(ctx context.Context, leaf []byte, others [][]byte, now tim
 }
 
 // Revoked is what says that a certificate is revoked or suspended, of all that can
-// be had now; nil where nothing does.
+// be had now; nil where nothing does. Its responder is asked afresh; a list is good
+// for as long as it is kept.
 func (s *Store) Revoked(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (*report.Revocation, error) {
 	facts := new(report.Facts)
 	g := s.gathering(ctx, now, facts)
 	c, err := g.start(leaf, others)
 	if err != nil {
 		return nil, err
+	}
+	for _, url := range c.OCSPServers {
+		s.cache().forget("ocsp " + url + " " + c.ID())
 	}
 	g.leaf(c, 0)
 	for _, r := range facts.Revocations[c.ID()] {

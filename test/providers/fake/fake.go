@@ -79,31 +79,40 @@ type Service struct {
 	extra      int
 }
 
-// Start starts a service with TLS. Where authority is given, it asks for a client
-// certificate of it.
-func Start(kind string, authority *x509.CertPool) (*Service, error) {
-	s := &Service{Kind: kind, devices: map[string]*Device{}, sessions: map[string]string{}}
-	s.pki = httptest.NewUnstartedServer(nil)
-	var err error
-	if s.PKI, err = adestest.New(nil, "http://"+s.pki.Listener.Addr().String()); err != nil {
+// Start starts a service with TLS, and authorities of its own. Where clients are
+// given, it asks for a certificate of one of them.
+func Start(kind string, clients *x509.CertPool) (*Service, error) {
+	pki := httptest.NewUnstartedServer(nil)
+	made, err := adestest.New(nil, "http://"+pki.Listener.Addr().String())
+	if err != nil {
 		return nil, err
 	}
-	s.pki.Config.Handler = s.PKI.Handler()
-	s.pki.Start()
+	pki.Config.Handler = made.Handler()
+	pki.Start()
+	s := StartOf(kind, made, clients)
+	s.pki = pki
+	return s, nil
+}
+
+// StartOf is Start with certificates of authorities that are there already.
+func StartOf(kind string, pki *adestest.PKI, authority *x509.CertPool) *Service {
+	s := &Service{Kind: kind, PKI: pki, devices: map[string]*Device{}, sessions: map[string]string{}}
 	s.api = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.api.Config.ErrorLog = log.New(io.Discard, "", 0) // cut connections are the purpose
 	if authority != nil {
 		s.api.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority}
 	}
 	s.api.StartTLS()
-	return s, nil
+	return s
 }
 
 // Close ends the service.
 func (s *Service) Close() {
 	s.api.CloseClientConnections()
 	s.api.Close()
-	s.pki.Close()
+	if s.pki != nil {
+		s.pki.Close()
+	}
 }
 
 // URL of the service.
@@ -114,11 +123,8 @@ func (s *Service) URL() string {
 	return s.api.URL + "/SignEngineWeb/sign-services"
 }
 
-// Address is its host and port, PKIAddress those of revocation data.
+// Address is its host and port.
 func (s *Service) Address() string { return s.api.Listener.Addr().String() }
-
-// PKIAddress is the host and port of revocation data and time-stamps.
-func (s *Service) PKIAddress() string { return s.pki.Listener.Addr().String() }
 
 // CA is the PEM of the certificate that its TLS is trusted by.
 func (s *Service) CA() []byte {
@@ -219,6 +225,13 @@ func (s *Service) Repeated() (all []string) {
 		seen[d] = true
 	}
 	return all
+}
+
+// NewPage begins a new page for what was sent; complaints and sessions stay.
+func (s *Service) NewPage() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls, s.sent, s.made = nil, nil, nil
 }
 
 // Forget empties the book and switches oddities off.
