@@ -102,7 +102,7 @@ func TestAccountsKilled(t *testing.T) {
 				p.Delay = 0
 				x.start()
 				for _, id := range x.ids() {
-					r := x.ended(id)
+					r := x.finalOf(id)
 					ends[fmt.Sprint(r.State, " ", r.number())]++
 					if r.State != "DONE" && r.number() != 122 && r.number() != 121 {
 						t.Errorf("record %s: %s %d %s", id, r.State, r.number(), deref(r.ErrorMessage))
@@ -144,8 +144,8 @@ func (p *program) ids() (all []string) {
 	return all
 }
 
-// ended waits for the end of a record.
-func (p *program) ended(id string) *record {
+// finalOf waits for the end of a record.
+func (p *program) finalOf(id string) *record {
 	p.t.Helper()
 	r := &record{}
 	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -163,7 +163,7 @@ func (p *program) ended(id string) *record {
 func (p *program) sameBook(at *fake.Service) {
 	p.t.Helper()
 	cfg := testDefaults()
-	cfg.Data = p.data
+	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = p.data, -1, "error"
 	room, err := Open(p.t.Context(), cfg)
 	if err != nil {
 		p.t.Fatal(err)

@@ -246,11 +246,11 @@ type Filter struct {
 
 func (f Filter) page() store.Page { return store.Page{After: f.After, Skip: f.Skip, Limit: f.Limit} }
 
-// List returns certificates of an account, newest first. An empty account
-// means all: for the operator.
+// List returns certificates of an account, newest first, without those that were
+// only passed through. An empty account means all: for the operator.
 func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Certificate, error) {
 	kinds := []string{string(keys.Automatic), string(keys.OTP), string(keys.ESeal)}
-	from, args := `certificates where account_id = $1`, []any{account}
+	from, args := fmt.Sprintf(`certificates where account_id = $1 and security_level > %d`, passedLevel), []any{account}
 	if account == "" {
 		from, args = `certificates where id > ''`, nil
 	}

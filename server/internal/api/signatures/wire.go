@@ -28,7 +28,7 @@ type signatureRequest struct {
 	CertificateUsername string            `json:"certificateUsername" doc:"of the certificate"`
 	CertificatePassword string            `json:"certificatePassword" doc:"of the certificate"`
 	CertificateOtp      string            `json:"certificateOtp,omitempty" doc:"EU-QES_otp only: the current code"`
-	CertificateIDOtp    int               `json:"certificateIdOtp,omitempty" doc:"which device, where there are several; accepted for older clients"`
+	CertificateIDOtp    int               `json:"certificateIdOtp,omitempty" doc:"which one-time password device of a key at a provider, where there are several; -1: the only one"`
 	Title               string            `json:"title,omitempty" doc:"a label for the record"`
 	Description         string            `json:"description,omitempty" doc:"a longer one"`
 	SignatureType       string            `json:"signatureType,omitempty" enum:"cades,pades,xades,pkcs1" doc:"absent: by content"`
