@@ -155,7 +155,7 @@ func (s *Service) Passed(ctx context.Context, account, provider string, kind key
 		return nil, nil, err
 	}
 	cred.Remote = provider
-	c, err := s.Issued(ctx, cred)
+	c, err := s.ByID(ctx, cred.ID)
 	return cred, c, err
 }
 

@@ -156,7 +156,9 @@ func TestOddities(t *testing.T) {
 func TestKinds(t *testing.T) {
 	for _, kind := range []string{fake.ARSS, fake.SWS} {
 		s, p := service(t, kind)
-		delegate := func(d *fake.Device) { d.Password, d.Delegate, d.DelegatePassword = "", "delegate", "Secret-of-delegate" }
+		delegate := func(d *fake.Device) {
+			d.Password, d.Delegate, d.DelegatePassword = "", "delegate", "Secret-of-delegate"
+		}
 		devices := map[string]*fake.Device{"automatic": device(t, s, "good", "automatic"), "eseal": device(t, s, "rsa3072", "eseal"), "otp": device(t, s, "good", "otp")}
 		if kind == fake.ARSS {
 			devices["delegate"] = device(t, s, "good", "automatic", delegate)
