@@ -358,6 +358,7 @@ func TestAccountsPassedThrough(t *testing.T) {
 		if r.State != "DONE" {
 			t.Errorf("%s: with a code: %d %s", kind, r.number(), deref(r.ErrorMessage))
 		}
+		f.once("with a code")
 		before := f.credit()
 		for name, x := range map[string]struct {
 			user, password, otp string
