@@ -198,7 +198,10 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 			id, _ := s.records()[0]["id"].(string)
 			count := func(query string) int64 { return storetest.Count(t, room.db, query, id) }
 			pauses := map[int64]bool{} // it is given back with what was made, and tried again
-			for end := time.Now().Add(time.Minute); len(pauses) < 2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			for range await.Within(time.Minute) {
+				if len(pauses) == 2 {
+					break
+				}
 				if n := count(`select case when lease_by = '' then lease_until else 0 end from signatures where id = $1`); n > 0 {
 					pauses[n] = true
 				}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -33,7 +34,7 @@ func readiness(url string) (status int, reasons map[string]string, err error) {
 func becomes(t *testing.T, url string, status int, part string) {
 	t.Helper()
 	var last string
-	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for range await.Within(90 * time.Second) {
 		got, reasons, err := readiness(url)
 		if got == status && (part == "" || reasons[part] != "") {
 			return
