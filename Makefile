@@ -53,7 +53,7 @@ test: ## every test; PostgreSQL and the S3 server are found or started
 
 token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
 	.ci/need softhsm2-util gcc
-	CGO_ENABLED=1 go test -tags pkcs11 ./internal/hsm/... ./server/internal/keys
+	CGO_ENABLED=1 go test -tags pkcs11 ./internal/hsm/... ./server/internal/keys ./server/internal/master
 	CGO_ENABLED=1 go test -tags pkcs11 -run Token ./server
 
 race: ## the tests of what runs in parallel, under the race detector

@@ -80,7 +80,7 @@ server/internal/upload      ades server/internal/fault
 server/internal/disk        server/internal/fault
 server/internal/store       server/internal/disk server/internal/fault server/internal/span
 server/internal/intent      server/internal/store
-server/internal/master      server/internal/disk server/internal/store
+server/internal/master      internal/hsm server/internal/disk server/internal/store
 server/internal/store/storetest  server/internal/master server/internal/store
 server/internal/blob        server/internal/disk server/internal/fault server/internal/master server/internal/store server/internal/span
 server/internal/idempotency server/internal/disk server/internal/fault server/internal/master server/internal/store

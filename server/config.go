@@ -63,6 +63,16 @@ type Config struct {
 // MasterConfig is where the master key comes from, where that is no file.
 type MasterConfig struct {
 	Command []string `yaml:"command" doc:"program with its arguments that prints the master key (64 hexadecimal digits) in place of master_key_file: the client of a vault or of a key management service; it has 30 seconds, and what it writes to standard error is dropped"`
+
+	PKCS11 MasterTokenConfig `yaml:"pkcs11"`
+}
+
+// MasterTokenConfig is a token that has the master key.
+type MasterTokenConfig struct {
+	Module  string `yaml:"module" doc:"library of a PKCS#11 token that has the master key, in place of master_key_file: it is derived in the token from a secret that never leaves it; needs a binary built with -tags pkcs11"`
+	Token   string `yaml:"token" doc:"label of the token"`
+	PINFile string `yaml:"pin_file" doc:"file with the PIN"`
+	Key     string `yaml:"key" doc:"label of the secret, which the first start makes; empty: rogito"`
 }
 
 // S3Config are the credentials of a bucket.

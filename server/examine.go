@@ -44,6 +44,7 @@ func (c *Config) settings() doctor.Settings {
 	out := doctor.Settings{
 		Problem: c.check(), Production: c.Production, Listen: c.Listen, PublicURL: c.PublicURL, StatusURL: c.StatusURL, Data: c.Data,
 		MasterKeyCommand: c.masterKey().CheckCommand, MasterKeyPrinted: len(c.Master.Command) > 0,
+		MasterKeyToken: c.masterKey().CheckToken, MasterKeyDerived: c.Master.PKCS11.Module != "",
 		MasterKeyGiven: c.MasterKey != "", MasterKeyPath: c.masterKey().Path(),
 	}
 	if c.TLS.On() {

@@ -282,6 +282,19 @@ func TestImpossibleConfigurations(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	// The master key has one place.
+	token := Setting{"master.pkcs11.module", "/lib/token.so"}
+	for _, bad := range [][]Setting{
+		{token, {"master_key_file", "/key"}}, {token, {"master_key", strings.Repeat("0", 64)}}, {token, {"master.command", "vault"}},
+		{{"master.command", "vault"}, {"master_key_file", "/key"}}, {{"master.pkcs11.token", "rogito"}},
+	} {
+		if _, _, err := Load("", nil, bad); err == nil || !strings.Contains(err.Error(), "master.") {
+			t.Errorf("%v is accepted: %v", bad, err)
+		}
+	}
+	if _, _, err := Load("", nil, []Setting{token}); err != nil {
+		t.Error(err)
+	}
 }
 
 // After a rotation two secrets sign, whatever came before.

@@ -241,13 +241,27 @@ func kindName(t reflect.Type) string {
 	return "value of this key"
 }
 
+// checkMaster judges where the master key comes from: one place.
+func (c *Config) checkMaster() error {
+	in, command := c.Master.PKCS11, c.Master.Command
+	switch {
+	case len(command) > 0 && (c.MasterKey != "" || c.MasterKeyFile != "" || command[0] == ""):
+		return errors.New("master.command names a program, and stands alone: leave master_key and master_key_file out")
+	case in.Module == "" && in != MasterTokenConfig{}:
+		return errors.New("master.pkcs11 needs a module: the library of the token")
+	case in.Module != "" && (c.MasterKey != "" || c.MasterKeyFile != "" || len(command) > 0):
+		return errors.New("master.pkcs11 stands alone: leave master_key, master_key_file and master.command out")
+	}
+	return nil
+}
+
 // check finds what cannot work, before anything is opened.
 func (c *Config) check() error {
 	if err := errors.Join(c.TLS.Check(), c.CORS.Check(), c.Mail.Check()); err != nil {
 		return err
 	}
-	if len(c.Master.Command) > 0 && (c.MasterKey != "" || c.MasterKeyFile != "" || c.Master.Command[0] == "") {
-		return errors.New("master.command names a program, and stands alone: leave master_key and master_key_file out")
+	if err := c.checkMaster(); err != nil {
+		return err
 	}
 	for _, p := range c.TrustedProxies {
 		n, err := prefix(p)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -159,7 +160,11 @@ func (c *Config) database(log *slog.Logger) store.Config {
 }
 
 func (c *Config) masterKey() master.Config {
-	return master.Config{Data: c.Data, File: c.MasterKeyFile, Hex: c.MasterKey, Command: c.Master.Command}
+	out := master.Config{Data: c.Data, File: c.MasterKeyFile, Hex: c.MasterKey, Command: c.Master.Command}
+	if in := c.Master.PKCS11; in.Module != "" {
+		out.Token = &master.Token{Module: in.Module, Label: in.Token, PINFile: in.PINFile, Key: cmp.Or(in.Key, "rogito")}
+	}
+	return out
 }
 
 func (c *Config) blobs(spool string) blob.Config {

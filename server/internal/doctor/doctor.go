@@ -79,6 +79,9 @@ type Settings struct {
 	Data           string // folder
 	MasterKeyGiven bool   // in the environment
 	MasterKeyPath  string // where it lies if it was not given
+	// MasterKeyDerived: a PKCS#11 token derives it, and MasterKeyToken says why it does not.
+	MasterKeyDerived bool
+	MasterKeyToken   func() error
 	// MasterKeyPrinted: a command prints it, and MasterKeyCommand says why it does not.
 	MasterKeyPrinted bool
 	MasterKeyCommand func() error
@@ -290,6 +293,12 @@ func examineMasterKey(cfg *Settings) Finding {
 			return bad("run the command as the server's user: until it prints the key no server starts", "%v", err)
 		}
 		return fine("master.command prints it")
+	}
+	if cfg.MasterKeyDerived {
+		if err := cfg.MasterKeyToken(); err != nil {
+			return bad("see that the token is there, and module, label, PIN and key of master.pkcs11: until it derives the key no server starts", "%v", err)
+		}
+		return fine("the PKCS#11 token of master.pkcs11 derives it")
 	}
 	if cfg.MasterKeyGiven {
 		return fine("given in the environment")

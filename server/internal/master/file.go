@@ -87,12 +87,17 @@ type Config struct {
 	// Command prints the key, in place of a file: the client of a vault or of a
 	// key management service.
 	Command []string
+	// Token has the key, in place of a file; nil: none.
+	Token *Token
 }
 
 // Where the master key is, for people.
 func (c Config) Where() string {
 	if len(c.Command) > 0 {
 		return "what master.command prints"
+	}
+	if c.Token != nil {
+		return "what the PKCS#11 token of master.pkcs11 derives"
 	}
 	return c.Path()
 }
@@ -108,6 +113,9 @@ func (c Config) Path() string {
 // find looks for the key with an id: the configured one, the file,
 // and the file of a rotation that was cut short.
 func (c Config) find(id string) (fileKey, error) {
+	if c.Token != nil {
+		return c.Token.find(id)
+	}
 	if len(c.Command) > 0 {
 		k, err := c.printed()
 		if err == nil && k.ID() != id {
@@ -166,6 +174,9 @@ func (c Config) BackupMAC(id string, sums []byte) ([]byte, error) {
 func (c Config) nextPath() string { return c.Path() + ".next" }
 
 func (c Config) fileKeyOrNew() (fileKey, error) {
+	if c.Token != nil {
+		return c.Token.keyOrNew()
+	}
 	if len(c.Command) > 0 {
 		return c.printed()
 	}
@@ -226,8 +237,9 @@ func writeFileKey(path string, k fileKey) error {
 // only afterwards. Servers that run keep running; each needs the new file at
 // its next start. It returns the new key's id.
 //
-// A key from the environment or a command cannot be replaced from here: the new
-// one is then made and stored by the operator first, and to is a file of it.
+// A key in a token is replaced there. One from the environment or a command cannot
+// be replaced from here: the new one is then made and stored by the operator first,
+// and to is a file of it.
 func Rotate(ctx context.Context, db *store.DB, cfg Config, to string) (string, error) {
 	elsewhere := cfg.Hex != "" || len(cfg.Command) > 0
 	var given fileKey
@@ -235,7 +247,7 @@ func Rotate(ctx context.Context, db *store.DB, cfg Config, to string) (string, e
 	case elsewhere && to == "":
 		return "", errors.New("master: the master key comes from the environment or from master.command, and the new one cannot be written there: make one (openssl rand -hex 32), store it, and name a file of it with --to")
 	case !elsewhere && to != "":
-		return "", errors.New("master: the master key is in a file of its own, which is written here: --to is for keys from the environment or from master.command")
+		return "", errors.New("master: the master key is in a file or a token of its own, where the new one is made: --to is for keys from the environment or from master.command")
 	case elsewhere:
 		var err error
 		if given, err = readFileKey(to); err != nil {
@@ -246,11 +258,12 @@ func Rotate(ctx context.Context, db *store.DB, cfg Config, to string) (string, e
 	if err != nil {
 		return "", fmt.Errorf("master: read data key: %w", err)
 	}
-	old, err := cfg.find(id)
-	if err != nil {
-		return "", err
+	swap := func(old, next fileKey) error { return rewrap(ctx, db, wrapped, old, next) }
+	if cfg.Token != nil {
+		next, err := cfg.Token.rotate(id, swap)
+		return next.ID(), err
 	}
-	data, err := old.open(wrapped, dataKeyLabel(firstDataKey))
+	old, err := cfg.find(id)
 	if err != nil {
 		return "", err
 	}
@@ -264,24 +277,32 @@ func Rotate(ctx context.Context, db *store.DB, cfg Config, to string) (string, e
 			return "", fmt.Errorf("master: write new master key: %w", err)
 		}
 	}
-	if next == old {
-		return "", errors.New("master: the new master key is the old one")
-	}
-	err = db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update data_keys set wrapped = $1, master_id = $2 where id = $3 and master_id = $4`,
-			next.seal(data, dataKeyLabel(firstDataKey)), next.ID(), firstDataKey, id)
-		if err == nil && n != 1 {
-			err = errors.New("master: the master key was rotated by somebody else")
-		}
-		return err
-	})
-	if err != nil {
+	if err := swap(old, next); err != nil {
 		return "", err
 	}
 	if elsewhere {
 		return next.ID(), nil
 	}
 	return next.ID(), cfg.settle(next)
+}
+
+// rewrap wraps the data key under another master key.
+func rewrap(ctx context.Context, db *store.DB, wrapped []byte, old, next fileKey) error {
+	if next == old {
+		return errors.New("master: the new master key is the old one")
+	}
+	data, err := old.open(wrapped, dataKeyLabel(firstDataKey))
+	if err != nil {
+		return err
+	}
+	return db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `update data_keys set wrapped = $1, master_id = $2 where id = $3 and master_id = $4`,
+			next.seal(data, dataKeyLabel(firstDataKey)), next.ID(), firstDataKey, old.ID())
+		if err == nil && n != 1 {
+			err = errors.New("master: the master key was rotated by somebody else")
+		}
+		return err
+	})
 }
 
 // settle leaves key as the one key file: it finishes a rotation, or
