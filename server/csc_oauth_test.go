@@ -50,6 +50,12 @@ func (o *oauth) query(more m) url.Values {
 func (o *oauth) visit(q url.Values, form url.Values, header ...string) (status int, page string, to url.Values) {
 	o.s.t.Helper()
 	method, body := http.MethodGet, io.Reader(nil)
+	if form.Get("action") == "allow" && !form.Has("shown") { // a browser sends what the page has
+		if _, page, _ := o.visit(q, nil, header...); strings.Contains(page, `name="shown" value="`) {
+			_, shown, _ := strings.Cut(page, `name="shown" value="`)
+			form.Set("shown", shown[:64])
+		}
+	}
 	if form != nil {
 		method, body = http.MethodPost, strings.NewReader(form.Encode())
 	}
@@ -505,6 +511,27 @@ func TestConsentIsForItsHolder(t *testing.T) {
 		}
 		s.csc("v2").sad(auto, s.box.Certificates["automatic"].Password, "", hashes)
 	})
+}
+
+// An address gives sixty words in a minute on the page of consent; each name that is
+// typed there leaves a row, and costs a derivation.
+func TestConsentIsPaced(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	o := s.oauth(cscRedirect)
+	form := func() url.Values { return url.Values{"action": {"allow"}, "shown": {"x"}} }
+	words, status := 0, 0
+	for ; status != 429 && words < 300; words++ {
+		if status, _, _ = o.visit(o.query(nil), form()); status != 429 && status != 409 {
+			t.Fatalf("word %d: %d", words+1, status)
+		}
+	}
+	if status != 429 || words <= 60 {
+		t.Errorf("%d words, the last answered with %d", words, status)
+	}
+	if status, _, _ := o.visit(o.query(nil), nil); status != 200 {
+		t.Errorf("the page itself: %d", status)
+	}
 }
 
 // Who knows the name of a client without a secret fills no database with requests

@@ -151,7 +151,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request, v *view, req *csc
 		p.back(w, r, req, cscserver.Refuse(cscserver.AccessDenied, "The holder did not consent"))
 		return
 	}
-	if shown := r.PostForm.Get("shown"); shown != "" && shown != req.Shown() {
+	if r.PostForm.Get("shown") != req.Shown() { // a word for something that nobody was shown is none
 		p.show(w, r, http.StatusConflict, v, cscserver.Invalid("What was shown is not what is asked for now: read it again"))
 		return
 	}
