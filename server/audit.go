@@ -14,8 +14,11 @@ import (
 	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/completion"
+	cscserver "rogito.dev/rogito/server/internal/csc/server"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing/ledger"
@@ -39,7 +42,15 @@ func (s *Server) ContinueAudit(ctx context.Context) (*AuditResult, error) {
 func (s *Server) verifyAudit(ctx context.Context, extent audit.Extent) (*AuditResult, error) {
 	k := s.checkpointer()
 	live := &audit.Live{
-		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{account.Book{Service: s.accounts}, ledger.Book{Ledger: s.sig.signing.Ledger}, enroll.Book{Service: s.sig.enroll}, enroll.IssuedBook{Service: s.sig.enroll}, keys.Book{}},
+		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken,
+		Books: []audit.Book{
+			account.Book{Service: s.accounts},
+			ledger.Book{Ledger: s.sig.signing.Ledger},
+			enroll.Book{Service: s.sig.enroll},
+			enroll.IssuedBook{Service: s.sig.enroll},
+			keys.Book{},
+			account.Tokens, account.Spent, enroll.Clients, cscserver.Applications, callback.Secrets, authority.Keys, authority.Own,
+		},
 		Proof: filepath.Join(s.cfg.Data, "audit", "proved"),
 	}
 	return live.Verify(ctx, extent)
@@ -93,7 +104,10 @@ func (s *Server) beginAudit(ctx context.Context) error {
 		s.log.ErrorContext(ctx, "the audit log was replaced", "error", err)
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.sig.authority.Register(ctx, s.sig.audit)
 }
 
 // lockedBucket is the bucket of the witness, opened when it is first needed: a

@@ -87,6 +87,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 		return err
 	}
 	w.callbacks = callback.New(s.db, s.master, w.guard, nil)
+	w.callbacks.Log = w.audit
 	w.callbacks.Sent, w.callbacks.Settled, w.callbacks.Jobs = s.callbackSent, s.metrics.CalledBack, s.jobs
 	return s.openRecords()
 }

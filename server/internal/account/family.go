@@ -106,6 +106,7 @@ func (s *Service) readFamily(ctx context.Context, q store.Querier, where string,
 		if !hmac.Equal(mac, s.mark(&m.tokenRow)) {
 			forged = true
 			s.cfg.Log.WarnContext(ctx, "the row of a token was not written by this service: it is no token", "token", m.id)
+			return m, nil
 		}
 		m.scopes, m.expire = parseScopes(strings.Fields(m.scopesText)), store.Time(m.expireAt)
 		m.total, m.limited = m.limits[0] != nil, m.limits != [4]*int64{}

@@ -228,6 +228,11 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 		}
 		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
 	}
+	for _, m := range f {
+		if holds, err := Tokens.Holds(ctx, s.db.Read(), s.Log, m.line); err != nil || !holds {
+			return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
+		}
+	}
 	own := f[0]
 	e := &entry{expire: f.expire(), total: f.ids(func(m member) bool { return m.total })}
 	c := &e.caller
@@ -291,6 +296,9 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	hash := s.keyHash(r.id, key)
 	if subtle.ConstantTimeCompare(hash[:], r.keyHash) != 1 {
 		return nil, wrong
+	}
+	if stands, err := s.stands(ctx, &r); err != nil || !stands {
+		return nil, errors.Join(err, wrong)
 	}
 	if c.Quota, err = parseQuota(r.quota); err != nil {
 		return nil, err

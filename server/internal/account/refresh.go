@@ -53,6 +53,9 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Tok
 		if store.IsConflict(err) {
 			return errSpent
 		}
+		if err == nil {
+			err = Spent.Write(ctx, tx, s.Log, "spent-"+c.TokenID)
+		}
 		if err != nil {
 			return err
 		}
@@ -64,6 +67,9 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Tok
 			where id = $1 returning `+tokenColumns, c.TokenID, id, hash[:], refreshHash[:], lastFour(secret), row.expireAt, now.UnixMilli(), s.mark(&row)))
 		if errors.Is(err, store.ErrNoRows) {
 			return errSpent
+		}
+		if err == nil {
+			err = Tokens.Write(ctx, tx, s.Log, row.line)
 		}
 		if err != nil {
 			return err
@@ -88,9 +94,12 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Tok
 func (s *Service) endLine(ctx context.Context, column string, value any) error {
 	var account string
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		err := tx.QueryRow(ctx, `delete from tokens where line_id in (select line_id from spent_tokens where `+column+` = $1) returning account_id`, value).Scan(&account)
+		err := tx.QueryRow(ctx, `select account_id from tokens where line_id in (select line_id from spent_tokens where `+column+` = $1)`, value).Scan(&account)
 		if errors.Is(err, store.ErrNoRows) {
 			return nil // it has ended before
+		}
+		if err == nil {
+			_, err = s.EndTokens(ctx, tx, account, `line_id in (select line_id from spent_tokens where `+column+` = $1)`, value)
 		}
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"crypto/hmac"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,8 +76,12 @@ func (s *Service) change(ctx context.Context, id string, to func(*accountRow)) e
 		}
 		before := s.accountMark(&r)
 		to(&r)
-		return tx.Expect(ctx, 1, errors.New("account: it was changed meanwhile"), `update accounts set key_hash = $1, quota = $2, mac = $3 where id = $4 and mac = $5`,
+		err = tx.Expect(ctx, 1, errors.New("account: it was changed meanwhile"), `update accounts set key_hash = $1, quota = $2, mac = $3 where id = $4 and mac = $5`,
 			r.keyHash, r.quota, s.accountMark(&r), id, before)
+		if err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, &r, kindChanged, "account changed")
 	})
 }
 
@@ -84,24 +89,47 @@ func (s *Service) change(ctx context.Context, id string, to func(*accountRow)) e
 const (
 	eventPrefix = "account-"
 	kindCreated = eventPrefix + "created"
+	kindChanged = eventPrefix + "changed"
 )
 
 // standing is what the log tells of an account.
 type standing struct {
-	Admin   bool `json:"admin"`
-	Sandbox bool `json:"sandbox"`
+	Admin   bool   `json:"admin"`
+	Sandbox bool   `json:"sandbox"`
+	Row     string `json:"row"` // what else it is: the digest of its row
 }
 
-// tell writes down that there is an account, and whether it is an administrator's.
-func (s *Service) tell(ctx context.Context, tx *store.Tx, r *accountRow) error {
+func (s *Service) standing(r *accountRow) standing {
+	return standing{r.admin, r.sandbox, hex.EncodeToString(s.accountMark(r)[:16])}
+}
+
+// tell writes down what an account is from now on.
+func (s *Service) tell(ctx context.Context, tx *store.Tx, r *accountRow, kind, text string) error {
 	if s.Log == nil {
 		return nil
 	}
-	text := "account created"
-	if r.admin {
-		text = "account of an administrator created"
+	return s.Log.Append(ctx, tx, audit.Event{Account: r.id, Record: r.id, Kind: kind, Log: text, Detail: s.standing(r)})
+}
+
+// stands says that the row of an account is what the log told of it last: an API
+// key that was replaced is none because the row of before was put back.
+func (s *Service) stands(ctx context.Context, r *accountRow) (bool, error) {
+	if s.Log == nil {
+		return true, nil
 	}
-	return s.Log.Append(ctx, tx, audit.Event{Account: r.id, Record: r.id, Kind: kindCreated, Log: text, Detail: standing{r.admin, r.sandbox}})
+	events, err := s.Log.Told(ctx, s.db.Read(), r.id, `kind in ('`+kindCreated+`', '`+kindChanged+`')`)
+	if err != nil || len(events) == 0 {
+		return false, err
+	}
+	return toldOf(events[len(events)-1]) == s.standing(r), nil
+}
+
+func toldOf(e *audit.Entry) (d standing) {
+	_, detail := e.Text()
+	if json.Unmarshal(detail, &d) != nil {
+		return standing{}
+	}
+	return d
 }
 
 // WasAdmin says whether an account was an administrator's when something happened:
@@ -112,9 +140,7 @@ func WasAdmin(ctx context.Context, log *audit.Log, q store.Querier, account stri
 		return false, err
 	}
 	for _, e := range events {
-		var d standing
-		_, detail := e.Text()
-		if json.Unmarshal(detail, &d) == nil && d.Admin && e.Account == account && e.Before(then) {
+		if toldOf(e).Admin && e.Account == account && e.Before(then) {
 			return true, nil
 		}
 	}
@@ -144,14 +170,16 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 			if err != nil {
 				return "the row of the account was changed"
 			}
+			now := standing{}
 			for _, e := range events {
-				var d standing
-				_, detail := e.Text()
-				if e.Kind == kindCreated && json.Unmarshal(detail, &d) == nil && d == (standing{r.admin, r.sandbox}) {
-					return ""
+				if e.Kind == kindCreated || e.Kind == kindChanged {
+					now = toldOf(e)
 				}
 			}
-			return "no event says that there is such an account"
+			if now == b.Service.standing(&r) {
+				return ""
+			}
+			return "its events say that there is no such account, or that it was changed since"
 		}}, nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/money"
@@ -142,7 +143,61 @@ func (s *Service) CreateToken(ctx context.Context, tx *store.Tx, c *Caller, n Ne
 	if store.IsOrphan(err) {
 		err = fault.New(fault.WrongToken, "wrong token") // the parent was deleted meanwhile
 	}
+	if err == nil {
+		err = Tokens.Write(ctx, tx, s.Log, row.line)
+	}
 	return t, err
+}
+
+// Tokens are those of all accounts, by their lines, as the audit log is held
+// against them. A token that was deleted, or could do more once, is no token
+// because its row was put back.
+var Tokens = &audit.Register{
+	Kind: "token", Table: "tokens", Key: "line_id", Name: "token",
+	Select: `select line_id, account_id, name, last_four, created_at, updated_at, expire_at, mac from tokens`,
+	Scan: func(row store.Row) (*audit.Registered, error) {
+		r := &audit.Registered{}
+		var name, lastFour string
+		var created, updated, expire int64
+		var mac []byte
+		err := row.Scan(&r.ID, &r.Account, &name, &lastFour, &created, &updated, &expire, &mac)
+		r.Traits, r.Until = []any{r.Account, name, lastFour, created, updated, mac}, store.Time(expire).Add(maxLife)
+		return r, err
+	},
+}
+
+// Spent are the refresh tokens that were used, as the audit log is held against
+// them.
+var Spent = &audit.Register{
+	Kind: "token-spent", Table: "spent_tokens", Key: "('spent-' || token_id)", Name: "used refresh token",
+	Select: `select 'spent-' || token_id, account_id, line_id, refresh_hash, spent_at from spent_tokens`,
+	Scan: func(row store.Row) (*audit.Registered, error) {
+		r := &audit.Registered{}
+		var line string
+		var hash []byte
+		var spent int64
+		err := row.Scan(&r.ID, &r.Account, &line, &hash, &spent)
+		r.Traits, r.Until = []any{r.Account, line, hash, spent}, store.Time(spent).Add(maxLife)
+		return r, err
+	},
+}
+
+// EndTokens deletes the tokens of an account that a condition on their rows finds,
+// and all that come from them, and says how many they were.
+func (s *Service) EndTokens(ctx context.Context, tx *store.Tx, accountID, where string, args ...any) (int, error) {
+	rows, err := tx.Query(ctx, `with recursive ending (id, line_id, depth) as (
+			select id, line_id, 0 from tokens where `+where+`
+			union all
+			select t.id, t.line_id, e.depth + 1 from tokens t join ending e on t.parent_id = e.id where e.depth < 100)
+		select distinct line_id from ending`, args...)
+	lines, err := store.All("end tokens", rows, err, store.Column[string])
+	if err != nil || len(lines) == 0 {
+		return 0, err
+	}
+	if _, err := tx.Exec(ctx, `delete from tokens where `+where, args...); err != nil { // and those that come from them
+		return 0, err
+	}
+	return len(lines), Tokens.Remove(ctx, tx, s.Log, accountID, lines...)
 }
 
 // may takes over the rights of a new token.
@@ -302,7 +357,10 @@ func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string,
 		_, err = tx.Exec(ctx, `update tokens set name = $2, scopes = $3, addresses = $4, total_limit = $5, wallet_limit = $6,
 				subscription_limit = $7, amount_limit = $8, expire_at = $9, life = $10, mac = $11, addresses_given = $12 where id = $1`,
 			t.ID, n.Name, row.scopesText, row.addressesText, row.limits[0], row.limits[1], row.limits[2], row.limits[3], row.expireAt, row.life, s.mark(&row), row.given)
-		return err
+		if err != nil {
+			return err
+		}
+		return Tokens.Write(ctx, tx, s.Log, row.line)
 	})
 	if err != nil {
 		return t, err
@@ -352,7 +410,7 @@ func (s *Service) DeleteToken(ctx context.Context, c *Caller, name string) error
 		if err := intent.Forbid(ctx, tx, intent.Account, c.AccountID); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `delete from tokens where id = $1`, id) // and those that come from it
+		_, err = s.EndTokens(ctx, tx, c.AccountID, `id = $1`, id)
 		return err
 	})
 	s.entries.Clear()

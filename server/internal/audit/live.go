@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -153,6 +154,10 @@ func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *he
 	if err != nil {
 		return err
 	}
+	beside, err := s.beside(ctx, q)
+	if err != nil {
+		return err
+	}
 	switch {
 	case h.size > v.tree.size:
 		v.bad(v.tree.size, nil, "is missing: the log had %d entries", h.size)
@@ -166,8 +171,33 @@ func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *he
 		v.bad(-1, nil, "there are %d hashes in the tree, and not %d", hashes, storedHashes(v.tree.size))
 	case twice != "":
 		v.bad(-1, nil, "an entry of record %s stands twice in the log", twice)
+	case beside != "":
+		v.bad(-1, nil, "%s", beside)
 	}
 	return nil
+}
+
+// beside finds what stands beside the log and is none of it: another head, a
+// dictionary that is not the one of its name.
+func (s *Live) beside(ctx context.Context, q store.Querier) (what string, err error) {
+	var heads int64
+	if err := q.QueryRow(ctx, `select count(*) from audit_head`).Scan(&heads); err != nil {
+		return "", fmt.Errorf("audit: count heads: %w", err)
+	}
+	if heads != 1 {
+		return fmt.Sprintf("there are %d heads of the log", heads), nil
+	}
+	rows, err := q.Query(ctx, `select id, text from audit_dictionaries`)
+	return what, store.Each("audit: read dictionaries", rows, err, func(r store.Row) error {
+		var id, text []byte
+		if err := r.Scan(&id, &text); err != nil {
+			return err
+		}
+		if sum := sha256.Sum256(text); len(id) == 0 || !bytes.HasPrefix(sum[:], id) {
+			what = "a dictionary of texts is not the one that was stored"
+		}
+		return nil
+	})
 }
 
 // twice finds an entry that stands twice in the log. On SQLite an entry has its

@@ -32,6 +32,7 @@ type row struct {
 
 	entries         []*Entry
 	looked, genuine bool // what authentic found
+	odd             bool // digests that are neither its own nor none
 }
 
 // mostTogether bounds the events of a row, so that whoever looks for an event by
@@ -116,7 +117,7 @@ func (l *Log) macOf(r *row) []byte {
 
 func (l *Log) authentic(r *row) bool {
 	if !r.looked {
-		r.looked, r.genuine = true, hmac.Equal(r.mac, l.macOf(r))
+		r.looked, r.genuine = true, !r.odd && hmac.Equal(r.mac, l.macOf(r))
 	}
 	return r.genuine
 }
@@ -172,6 +173,7 @@ func scanRow(from store.Row) (*row, error) {
 	}
 	kinds := strings.Split(r.kinds, " ")
 	stored := len(r.digests) == sha256.Size*len(kinds)
+	r.odd = !stored && len(r.digests) > 0
 	for i, kind := range kinds {
 		e := &Entry{Account: r.account, Record: r.record, Kind: kind, CreatedAt: r.createdAt, Salt: r.saltOf(i), Seq: r.seq, row: r}
 		if r.seq >= 0 {
@@ -226,16 +228,23 @@ const events = `length(kind) - length(replace(kind, ' ', '')) + 1`
 // erasure is the detail of the event of an erasure.
 type erasure struct {
 	Events int64 `json:"events"` // whose payload went
+	Left
+}
+
+// Left is what is known of the rest of a record that was erased.
+type Left struct {
+	Row  string   `json:"left,omitempty"` // digest of what its row has from then on
+	Open []string `json:"open,omitempty"` // uses of its key that were under way
 }
 
 // Erase removes the payloads of a record and says so in the log. What the tree
 // holds of them, their digests, takes their place.
-func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string) error {
+func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string, left Left) error {
 	rows, err := dictionaries.rows(ctx, tx, selectRow+`where record_id = $1 and kind <> $2 and payload is not null`, record, KindErased)
 	if err != nil {
 		return unavailable(fmt.Errorf("audit: erase: %w", err))
 	}
-	var gone erasure
+	gone := erasure{Left: left}
 	for _, r := range rows {
 		gone.Events += int64(len(r.entries))
 		// By its keyed digest: it may get its place meanwhile.

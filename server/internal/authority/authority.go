@@ -13,12 +13,15 @@ import (
 	"cmp"
 	"context"
 	"crypto"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +29,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"rogito.dev/rogito/internal/ca"
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/tsp"
 )
@@ -190,15 +194,18 @@ func (a *Authority) member(ctx context.Context, name, kind string, issue func(cr
 	if fresh {
 		return m, nil
 	}
+	before := []byte{}
 	if m.Key == nil {
 		if m.Key, err = ca.NewKey(kind); err != nil {
 			return m, err
 		}
+	} else {
+		before = m.Certificate.Raw
 	}
 	if m.Certificate, err = issue(m.Key); err != nil {
 		return m, fmt.Errorf("issue %s: %w", name, err)
 	}
-	if err := a.keep(ctx, name, m); err != nil {
+	if err := a.keep(ctx, name, m, before); err != nil {
 		return m, err
 	}
 	return a.load(ctx, name) // another process may have been first
@@ -228,7 +235,7 @@ func (a *Authority) load(ctx context.Context, name string) (ca.Issuer, error) {
 	return ca.Issuer{Certificate: cert, Key: key.(crypto.Signer)}, nil
 }
 
-func (a *Authority) keep(ctx context.Context, name string, m ca.Issuer) error {
+func (a *Authority) keep(ctx context.Context, name string, m ca.Issuer, before []byte) error {
 	der, err := x509.MarshalPKCS8PrivateKey(m.Key)
 	if err != nil {
 		return err
@@ -242,8 +249,8 @@ func (a *Authority) keep(ctx context.Context, name string, m ca.Issuer) error {
 	return a.db.Write(ctx, func(tx *store.Tx) error {
 		// A certificate is replaced only by a process that saw it end.
 		_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, certificate, created_at) values ($1, $2, $3, $4)
-			on conflict (name) do update set sealed = $2, certificate = $3, created_at = $4 where authority_keys.created_at < $5`,
-			name, sealed, m.Certificate.Raw, store.Millis(now), store.Millis(now.AddDate(0, -6, 0)))
+			on conflict (name) do update set sealed = $2, certificate = $3, created_at = $4 where authority_keys.certificate = $5`,
+			name, sealed, m.Certificate.Raw, store.Millis(now), before)
 		return err
 	})
 }
@@ -307,31 +314,104 @@ func (a *Authority) loadAudit(ctx context.Context) (pair string, err error) {
 // openURLs remembers every address that certificates were issued under, so
 // that they are answered in process after the server moved.
 func (a *Authority) openURLs(ctx context.Context) error {
-	const prefix = "url:"
+	known, err := a.readURLs(ctx)
+	if err != nil {
+		return err
+	}
 	for i, at := range []string{a.config.StatusURL, a.config.PublicURL} { // the newest is the last
-		if at == "" {
+		if at == "" || len(known) > 0 && known[0] == at || i == 0 && slices.Contains(known, at) {
 			continue
 		}
+		created := store.Millis(a.config.Now()) + int64(i)
+		name := fmt.Sprintf("%s%s %d", urlPrefix, at, created)
 		err := a.db.Write(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, created_at) values ($1, $2, $3) on conflict (name) do update set created_at = $3`,
-				prefix+at, []byte{}, store.Millis(a.config.Now())+int64(i))
+			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, created_at) values ($1, $2, $3) on conflict (name) do nothing`, name, a.urlMark(name, created), created)
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		known = append([]string{at}, known...)
 	}
-	rows, err := a.db.Read().Query(ctx, `select name from authority_keys where name like 'url:%' order by created_at desc limit 100`)
-	names, err := store.All("authority: read addresses", rows, err, store.Column[string])
-	for _, name := range names {
-		if u, err := url.Parse(strings.TrimPrefix(name, prefix)); err == nil {
+	for _, at := range known {
+		if u, err := url.Parse(at); err == nil {
 			a.former = append(a.former, u)
 		}
 	}
 	if a.config.PublicURL == "" && len(a.former) > 0 {
 		a.config.PublicURL = a.former[0].String() // a command beside the server
 	}
-	return err
+	return nil
+}
+
+const urlPrefix = "url:"
+
+// readURLs are the addresses so far, the newest first, out of rows that this
+// server wrote.
+func (a *Authority) readURLs(ctx context.Context) (known []string, err error) {
+	rows, err := a.db.Read().Query(ctx, `select name, sealed, created_at from authority_keys where name like 'url:%' order by created_at desc limit 100`)
+	return known, store.Each("authority: read addresses", rows, err, func(row store.Row) error {
+		var name string
+		var mark []byte
+		var created int64
+		if err := row.Scan(&name, &mark, &created); err != nil {
+			return err
+		}
+		if at, _, ok := strings.Cut(strings.TrimPrefix(name, urlPrefix), " "); ok && hmac.Equal(mark, a.urlMark(name, created)) {
+			known = append(known, at)
+		}
+		return nil
+	})
+}
+
+// urlMark is the keyed digest of the row of an address.
+func (a *Authority) urlMark(name string, created int64) []byte {
+	sum := a.master.MAC("authority address", fmt.Appendf(nil, "%q %d", name, created))
+	return sum[:]
+}
+
+// Keys are the authority's own, as the audit log is held against them: one that
+// was taken away is made anew at the next start, and that is found.
+var Keys = &audit.Register{
+	Kind: "authority-key", Table: "authority_keys", Key: "name", Name: "key of the authority",
+	Select: `select name, sealed, coalesce(certificate, sealed), certificate is null, created_at from authority_keys`,
+	Scan: func(row store.Row) (*audit.Registered, error) {
+		r := &audit.Registered{}
+		var sealed, der []byte
+		var bare bool
+		var created int64
+		if err := row.Scan(&r.ID, &sealed, &der, &bare, &created); err != nil {
+			return nil, err
+		}
+		r.Traits = []any{sealed, der, bare, created}
+		if cert, err := x509.ParseCertificate(der); !bare && err == nil { // it is renewed under the same key
+			sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
+			r.Fixed = hex.EncodeToString(sum[:16])
+		}
+		return r, nil
+	},
+}
+
+// Register tells the log of the keys and of the authority's own certificates, as
+// far as it does not know them.
+func (a *Authority) Register(ctx context.Context, log *audit.Log) error {
+	err := Keys.Catch(ctx, log, func(row *audit.Registered, known bool) bool { return !known || row.Fixed != "" })
+	if err != nil {
+		return err
+	}
+	return Own.Catch(ctx, log, func(_ *audit.Registered, known bool) bool { return !known })
+}
+
+// Own are the certificates that the authority issued to itself.
+var Own = &audit.Register{
+	Kind: "authority-certificate", Table: "authority_issued", Key: "serial", Name: "certificate of the authority",
+	Select: `select serial, certificate_id, mac from (select * from authority_issued where certificate_id = '') own`,
+	Scan: func(row store.Row) (*audit.Registered, error) {
+		r, mac, id := &audit.Registered{}, []byte(nil), ""
+		err := row.Scan(&r.ID, &id, &mac)
+		r.Traits = []any{id, mac}
+		return r, err
+	},
 }
 
 // PublicURL is where certificates point to: the configured address, or the

@@ -43,6 +43,13 @@ func (a *Authority) Examine(ctx context.Context, tell func(string)) error {
 			tell(name + ": the authority's record of having issued the certificate was changed")
 		}
 	}
+	var strange int
+	if err := a.db.Read().QueryRow(ctx, `select count(*) from authority_crl where name not in ('root', 'ca')`).Scan(&strange); err != nil {
+		return fmt.Errorf("count lists: %w", err)
+	}
+	if strange > 0 {
+		tell(fmt.Sprintf("%d lists are kept that nobody asks for", strange))
+	}
 	if err := a.examineList(ctx, "root", a.root, tell); err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (a *Authority) macOf(r *issued) []byte {
 	return sum[:]
 }
 
-const selectIssued = `select serial, coalesce(certificate_id, ''), certificate, not_after, revoked_at, reason, created_at, mac from authority_issued `
+const selectIssued = `select serial, certificate_id, certificate, not_after, revoked_at, reason, created_at, mac from authority_issued `
 
 // find reads a row; nil where there is none. Genuine says that this server wrote
 // it.
@@ -199,9 +199,13 @@ func (a *Authority) record(ctx context.Context, tx *store.Tx, id string, cert *x
 	return nil
 }
 
+// Taken is whether a certificate was taken back.
+type Taken struct{ Revoked, Hold bool }
+
 // Standing says what is wrong with what the authority's table has of a
-// certificate: it must be this one, and revoked, on hold or neither as told.
-func (a *Authority) Standing(ctx context.Context, q store.Querier, id string, der []byte, revoked, hold bool) (string, error) {
+// certificate: it must be this one, and revoked, on hold or neither as told; nil:
+// whichever.
+func (a *Authority) Standing(ctx context.Context, q store.Querier, id string, der []byte, t *Taken) (string, error) {
 	r, genuine, err := a.find(ctx, q, `where certificate_id = $1`, id)
 	switch {
 	case err != nil:
@@ -212,7 +216,7 @@ func (a *Authority) Standing(ctx context.Context, q store.Querier, id string, de
 		return "the authority's record of it was changed", nil
 	case !bytes.Equal(r.der, der):
 		return "the authority issued another certificate for it", nil
-	case (r.revoked > 0) != (revoked || hold) || revoked && r.reason == ReasonHold || hold && r.reason != ReasonHold:
+	case t != nil && ((r.revoked > 0) != (t.Revoked || t.Hold) || t.Revoked && r.reason == ReasonHold || t.Hold && r.reason != ReasonHold):
 		return "the authority's record of its revocation is not what its events say", nil
 	}
 	return "", nil

@@ -154,7 +154,7 @@ func (a *Authority) crl(ctx context.Context, name string, issuer ca.Issuer) ([]b
 			return nil, fmt.Errorf("authority: read list: %w", err)
 		}
 		now := a.config.Now()
-		if err == nil && next > store.Millis(now) && this > store.Millis(now.Add(-crlFresh)) && a.listed.signed(der, issuer.Certificate) {
+		if err == nil && next > store.Millis(now) && this > store.Millis(now.Add(-crlFresh)) && a.listed.signed(der, issuer.Certificate, number, this, next) {
 			if lacking, err := a.lacking(ctx, name, der); err != nil || !lacking {
 				return der, err
 			}
@@ -171,10 +171,11 @@ var errListed = errors.New("authority: somebody else made a list")
 // newCRL reads and signs outside of any transaction: with forty thousand revoked
 // that takes a second, in which everybody else writes. What is revoked meanwhile
 // is lacking, which the next call finds; a list that another process made
-// meanwhile stays.
+// meanwhile stays. Numbers follow the clock: one whose predecessor was taken away
+// is larger all the same.
 func (a *Authority) newCRL(ctx context.Context, name string, issuer ca.Issuer, number int64) (der []byte, err error) {
 	now := a.config.Now().Truncate(time.Second)
-	list := ca.List{Number: big.NewInt(number + 1), ThisUpdate: now, NextUpdate: now.Add(crlLife), KeepsExpired: a.root.Certificate.NotBefore}
+	list := ca.List{Number: big.NewInt(max(number+1, now.Unix())), ThisUpdate: now, NextUpdate: now.Add(crlLife), KeepsExpired: a.root.Certificate.NotBefore}
 	if name == "ca" {
 		if list.Revoked, err = a.revoked(ctx, a.db.Read()); err != nil {
 			return nil, err
@@ -185,8 +186,8 @@ func (a *Authority) newCRL(ctx context.Context, name string, issuer ca.Issuer, n
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `insert into authority_crl (name, number, crl, this_update, next_update) values ($1, $2, $3, $4, $5)
-			on conflict (name) do update set number = $2, crl = $3, this_update = $4, next_update = $5 where authority_crl.number = $2 - 1`,
-			name, number+1, der, store.Millis(now), store.Millis(now.Add(crlLife)))
+			on conflict (name) do update set number = $2, crl = $3, this_update = $4, next_update = $5 where authority_crl.number = $6`,
+			name, list.Number.Int64(), der, store.Millis(now), store.Millis(now.Add(crlLife)), number)
 		if err == nil && n == 0 {
 			err = errListed
 		}
@@ -217,14 +218,16 @@ type listed struct {
 	good   map[string][sha256.Size]byte // the last list of an issuer that was looked at
 }
 
-// signed says that a list kept in the database is one of ours, whole.
-func (l *listed) signed(der []byte, issuer *x509.Certificate) bool {
-	digest := sha256.Sum256(der)
+// signed says that a list kept in the database is one of ours, whole, and what
+// stands beside it is what it says.
+func (l *listed) signed(der []byte, issuer *x509.Certificate, number, this, next int64) bool {
+	digest := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s", number, this, next, der))
 	if l.good[string(issuer.Raw)] == digest {
 		return true
 	}
 	list, err := x509.ParseRevocationList(der)
-	if err != nil || list.CheckSignatureFrom(issuer) != nil {
+	if err != nil || list.CheckSignatureFrom(issuer) != nil || list.Number == nil || list.Number.Cmp(big.NewInt(number)) != 0 ||
+		store.Millis(list.ThisUpdate) != this || store.Millis(list.NextUpdate) != next {
 		return false
 	}
 	if l.good == nil {

@@ -129,10 +129,10 @@ func (s *Sender) headersOf(d *Delivery) (map[string]string, error) {
 	return h, nil
 }
 
-// owner is what headers and body are sealed for. The address is part of it: a row
-// that names another is not sent there.
+// owner is what headers and body are sealed for: all that a message is. A row that
+// names another address is not sent there, nor under another name or for another record.
 func (d *Delivery) owner() string {
-	return fmt.Sprintf("%s %s %q %q %q", d.Account, d.ID, d.URL, d.Method, d.Field)
+	return fmt.Sprintf("%s %s %q %q %q %q %q %q %q %d", d.Account, d.ID, d.URL, d.Method, d.Field, d.Scope, d.Record, d.Custom, d.webhookID, store.Millis(d.CreatedAt))
 }
 
 // seal fills in what a delivery carries.

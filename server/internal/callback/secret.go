@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -62,13 +64,22 @@ func (s *Sender) Rotate(ctx context.Context, account string) ([]Secret, error) {
 		if err := oneAtATime(ctx, tx, account); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `delete from callback_secrets where account_id = $1 and expires_at <> 0`, account); err != nil {
-			return fmt.Errorf("callback: rotate secret: %w", err)
+		rows, err := tx.Query(ctx, `delete from callback_secrets where account_id = $1 and expires_at <> 0 returning id`, account)
+		gone, err := store.All("callback: rotate secret", rows, err, store.Column[string])
+		if err == nil {
+			err = Secrets.Remove(ctx, tx, s.Log, account, gone...)
 		}
-		_, err := tx.Exec(ctx, `update callback_secrets set expires_at = $1 where account_id = $2 and expires_at = 0`,
-			store.Millis(s.now().Add(overlap)), account)
 		if err != nil {
-			return fmt.Errorf("callback: rotate secret: %w", err)
+			return err
+		}
+		rows, err = tx.Query(ctx, `update callback_secrets set expires_at = $1 where account_id = $2 and expires_at = 0 returning id`,
+			store.Millis(s.now().Add(overlap)), account)
+		ending, err := store.All("callback: rotate secret", rows, err, store.Column[string])
+		for _, id := range ending {
+			err = errors.Join(err, Secrets.Write(ctx, tx, s.Log, id))
+		}
+		if err != nil {
+			return err
 		}
 		return s.addSecret(ctx, tx, account)
 	})
@@ -85,9 +96,27 @@ func (s *Sender) addSecret(ctx context.Context, tx *store.Tx, account string) er
 	if err != nil {
 		return fmt.Errorf("callback: seal secret: %w", err)
 	}
-	_, err = tx.Exec(ctx, `insert into callback_secrets (id, account_id, secret, created_at) values ($1, $2, $3, $4)`,
-		store.NewID(), account, sealed, store.Millis(s.now()))
-	return err
+	id := store.NewID()
+	_, err = tx.Exec(ctx, `insert into callback_secrets (id, account_id, secret, created_at) values ($1, $2, $3, $4)`, id, account, sealed, store.Millis(s.now()))
+	if err != nil {
+		return err
+	}
+	return Secrets.Write(ctx, tx, s.Log, id)
+}
+
+// Secrets are those of all accounts, as the audit log is held against them: one
+// that was given away and replaced does not sign again because its row was put back.
+var Secrets = &audit.Register{
+	Kind: "callback-secret", Table: "callback_secrets", Key: "id", Name: "secret of callbacks",
+	Select: `select id, account_id, secret, expires_at, created_at from callback_secrets`,
+	Scan: func(row store.Row) (*audit.Registered, error) {
+		r := &audit.Registered{}
+		var secret []byte
+		var expires, created int64
+		err := row.Scan(&r.ID, &r.Account, &secret, &expires, &created)
+		r.Traits = []any{r.Account, secret, expires, created}
+		return r, err
+	},
 }
 
 func (s *Sender) readSecrets(ctx context.Context, q store.Querier, account string) ([]Secret, error) {

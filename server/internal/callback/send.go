@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/fetch"
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
@@ -46,6 +47,9 @@ type Sender struct {
 	Sent func(ctx context.Context, tx *store.Tx, d *Delivery) error
 	// Settled is told what came of each attempt, one of Results; nil: nobody is.
 	Settled func(result string)
+	// Log is told of secrets; nil: nobody is, as in tests of this package. It is set
+	// before the first call.
+	Log *audit.Log
 }
 
 // Results are what an attempt may come to: the receiver took it, it will be
@@ -88,7 +92,7 @@ func (s *Sender) Queue(ctx context.Context, tx *store.Tx, m Message) error {
 	id := store.NewID()
 	d := &Delivery{
 		ID: id, Account: m.Account, Scope: m.Scope, Record: m.Record, URL: m.Target.URL, Method: m.Target.Method,
-		Field: m.Target.Field, Custom: string(m.Target.Custom), Retry: m.Target.Retry, webhookID: "msg_" + id,
+		Field: m.Target.Field, Custom: string(m.Target.Custom), Retry: m.Target.Retry, webhookID: "msg_" + id, CreatedAt: s.now(),
 	}
 	if err := s.seal(d, m.Target.Headers, data); err != nil {
 		return err
@@ -99,7 +103,7 @@ func (s *Sender) Queue(ctx context.Context, tx *store.Tx, m Message) error {
 func (s *Sender) insert(ctx context.Context, tx *store.Tx, d *Delivery) error {
 	_, err := tx.Exec(ctx, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, custom, body, retry, webhook_id, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		d.ID, d.Account, d.Scope, d.Record, d.URL, d.Method, d.Field, d.headers, d.Custom, d.body, d.Retry, d.webhookID, store.Millis(s.now()))
+		d.ID, d.Account, d.Scope, d.Record, d.URL, d.Method, d.Field, d.headers, d.Custom, d.body, d.Retry, d.webhookID, store.Millis(d.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("callback: queue: %w", err)
 	}

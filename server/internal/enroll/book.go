@@ -101,8 +101,14 @@ type told struct {
 	Certificate string // digest of what was issued
 	Address     string // that the credentials were shown to
 	ShownAt     int64
+	UpdatedAt   int64
+	ExpireAt    int64
+	Reason      string // of a refusal
 	Evidence    []mark
 	Account     string // of the administrator who read or decided; empty: the operator did
+
+	refusals int
+	enrols   bool // the link is for a new device
 }
 
 // fits says what is wrong between a certificate and its events.
@@ -138,12 +144,16 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 			if now.State != "" && now.State != d.State && !slices.Contains(next[now.State], d.State) {
 				return fmt.Sprintf("after %s its events say %s", now.State, d.State), nil
 			}
-			now.State = d.State
+			now.State, now.UpdatedAt, now.ExpireAt = d.State, d.UpdatedAt, d.ExpireAt
 			if d.Certificate != "" {
 				now.Certificate = d.Certificate
 			}
 		case step == "shown":
 			now.Address, now.ShownAt = d.Address, d.ShownAt
+		case step == "refused" && d.Reason != byReviewer:
+			now.refusals++
+		case step == "enrol" || step == "enrolled":
+			now.enrols = step == "enrol"
 		}
 		for _, m := range d.Evidence {
 			marks[m.ID] = m.Digest
@@ -164,26 +174,34 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 	if now.Certificate == "" || r.foreign() {
 		return "", nil
 	}
-	// One that expired may have been on hold before.
-	if now.State == Expired {
-		return "", nil
+	if now.State == Expired { // it may have been on hold before
+		return b.Service.authority.Standing(ctx, q, r.ID, r.DER, nil)
 	}
-	return b.Service.authority.Standing(ctx, q, r.ID, r.DER, now.State == Revoked, now.State == Suspended)
+	return b.Service.authority.Standing(ctx, q, r.ID, r.DER, &authority.Taken{Revoked: now.State == Revoked, Hold: now.State == Suspended})
 }
 
 // differs says what of a row is not what its events told last.
 func (r *bookRow) differs(now *told) string {
 	switch {
-	case !r.key && (now.State == Done || now.State == Suspended):
+	case !r.key && now.Certificate != "":
 		return "its credential was taken away"
 	case now.State != r.State:
 		return fmt.Sprintf("it is %s, and its events say %s", r.State, now.State)
-	case now.Certificate == "" && (r.DER != nil || r.Serial != "") || now.Certificate != "" && now.Certificate != r.issuedDigest():
+	case now.Certificate == "" && r.saysIssued() || now.Certificate != "" && now.Certificate != r.issuedDigest():
 		return "the certificate, its number, its names or its dates are not those that were issued"
 	case now.Address != r.ShownTo || now.ShownAt != store.Millis(r.ShownAt):
 		return "its events say something else about when and to whom the credentials were shown"
+	case now.UpdatedAt != store.Millis(r.UpdatedAt) || now.Certificate == "" && now.ExpireAt != store.Millis(r.ExpireAt):
+		return "it changed its state, or ends, at another time than its events say"
+	case now.refusals != r.refusals || now.enrols != (r.linkPurpose == "enrol") || !now.enrols && r.linkPurpose != "identify":
+		return "its events say something else about refused identifications, or what its link is for"
 	}
 	return ""
+}
+
+// saysIssued says that the row has something of an issued certificate.
+func (r *bookRow) saysIssued() bool {
+	return r.DER != nil || r.Serial != "" || r.SubjectDN != "" || r.IssuerDN != "" || r.Chain != nil || store.Millis(r.NotBefore) != 0 || store.Millis(r.NotAfter) != 0
 }
 
 // Ledger is what the authority serves its revocations by: certificates that the

@@ -73,7 +73,7 @@ func actor(ctx context.Context) string {
 
 // note writes an event of a certificate: who did it, what it is now, and more.
 func (s *Service) note(ctx context.Context, tx *store.Tx, c *Certificate, kind, text string, more ...map[string]any) error {
-	detail := map[string]any{"actor": actor(ctx), "state": c.State, "kind": c.Kind, "provider": c.Provider, "serialNumber": c.Serial, "identification": c.Identification}
+	detail := map[string]any{"actor": actor(ctx), "state": c.State, "kind": c.Kind, "provider": c.Provider, "serialNumber": c.Serial, "identification": c.Identification, "updatedAt": store.Millis(c.UpdatedAt), "expireAt": store.Millis(c.ExpireAt)}
 	for _, m := range more {
 		maps.Copy(detail, m)
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/intent"
@@ -57,7 +58,7 @@ func (s *Service) AddClientCertificate(ctx context.Context, account, name, text 
 	c := &ClientCertificate{ID: store.NewID(), Name: name, Fingerprint: Fingerprint(x.Raw), Subject: x.Subject.String(), NotAfter: x.NotAfter, CreatedAt: now, Given: given}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		if given { // in place of what a token has registered
-			if _, err := tx.Exec(ctx, `delete from client_certificates where account_id = $1 and fingerprint = $2 and not given`, account, c.Fingerprint); err != nil {
+			if _, err := s.dropClients(ctx, tx, account, `fingerprint = $2 and not given`, c.Fingerprint); err != nil {
 				return err
 			}
 		}
@@ -67,6 +68,9 @@ func (s *Service) AddClientCertificate(ctx context.Context, account, name, text 
 			return fault.New(fault.BadField, "the certificate is registered already")
 		}
 		if err != nil {
+			return err
+		}
+		if err := Clients.Write(ctx, tx, s.audit, c.ID); err != nil {
 			return err
 		}
 		return idempotency.ClaimFrom(ctx).Record(ctx, tx, c.ID, 0)
@@ -111,6 +115,29 @@ func (s *Service) ClientCertificates(ctx context.Context, account, id, after str
 	return all, rows.Err()
 }
 
+// Clients are the client certificates, as the audit log is held against them: one
+// that was taken off the list does not count again because its row was put back.
+var Clients = &audit.Register{
+	Kind: "client-certificate", Table: "client_certificates", Key: "id", Name: "client certificate",
+	Select: `select id, account_id, mac from client_certificates`,
+	Scan: func(row store.Row) (*audit.Registered, error) {
+		r, mac := &audit.Registered{}, []byte(nil)
+		err := row.Scan(&r.ID, &r.Account, &mac)
+		r.Traits = []any{mac}
+		return r, err
+	},
+}
+
+// dropClients takes client certificates of an account away.
+func (s *Service) dropClients(ctx context.Context, tx *store.Tx, account, where, arg string) (int, error) {
+	rows, err := tx.Query(ctx, `delete from client_certificates where account_id = $1 and `+where+` returning id`, account, arg)
+	ids, err := store.All("enroll: remove client certificates", rows, err, store.Column[string])
+	if err != nil {
+		return 0, err
+	}
+	return len(ids), Clients.Remove(ctx, tx, s.audit, account, ids...)
+}
+
 // RemoveClientCertificate takes one off the list; fault 140 when it is not
 // there. No key is used on its strength any more when it returns.
 func (s *Service) RemoveClientCertificate(ctx context.Context, account, id string) error {
@@ -118,9 +145,9 @@ func (s *Service) RemoveClientCertificate(ctx context.Context, account, id strin
 		if err := intent.Forbid(ctx, tx, intent.Account, account); err != nil {
 			return err
 		}
-		n, err := tx.Exec(ctx, `delete from client_certificates where account_id = $1 and id = $2`, account, id)
+		n, err := s.dropClients(ctx, tx, account, `id = $2`, id)
 		if err == nil && n == 0 {
-			return fault.New(fault.NotFound, "no such client certificate")
+			err = fault.New(fault.NotFound, "no such client certificate")
 		}
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/store"
@@ -29,6 +30,7 @@ type request struct {
 	// Browser that began: its hash. Of a card none is needed, since the browser
 	// that shows it is the one that is sent back.
 	Browser []byte
+	Until   int64 // no answer counts afterwards
 }
 
 // held is an answer that waits, sealed with the token that fetches it: whoever
@@ -79,7 +81,7 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 		return nil, asFault(err)
 	}
 	row := digestOf(method, d.Request)
-	r := request{ID: d.Request, State: d.State}
+	r := request{ID: d.Request, State: d.State, Until: store.Millis(d.Until)}
 	if b != "" {
 		r.Browser = b.hash()
 	}
@@ -103,6 +105,16 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 			(select id from identification_requests where certificate_id = $1 order by until desc limit $2)`, c.ID, openRequests)
 		return err
 	})
+}
+
+// openRequest opens what was kept of a request: it is always there, and says until
+// when an answer counts.
+func (s *Service) openRequest(c *Certificate, row string, sealed []byte, until int64, r *request) error {
+	err := s.open(requestPurpose, c.ID+"/"+row, sealed, r)
+	if err == nil && (r.ID == "" || r.Until != until) {
+		err = errors.New("enroll: what was kept of a request was changed")
+	}
+	return err
 }
 
 // Refused is an identification that did not succeed.
@@ -170,12 +182,12 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 		return "", "", err
 	}
 	var r request
-	if err := s.open(requestPurpose, c.ID+"/"+row, sealed, &r); err != nil {
+	if err := s.openRequest(c, row, sealed, until, &r); err != nil {
 		return "", "", err
 	}
 	first := false
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update identification_requests set answered_at = $1 where id = $2 and answered_at = 0`, store.Millis(s.config.Now()), row)
+		n, err := tx.Exec(ctx, `update identification_requests set answered_at = $1 where id = $2 and answered_at = 0 and token = ''`, store.Millis(s.config.Now()), row)
 		first = n == 1
 		return err
 	})
@@ -209,6 +221,12 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 	return c.ID, token, err
 }
 
+// Kinds of events of what is good once.
+const (
+	kindAnswer    = "identification-answer"
+	kindStatement = "identification-statement"
+)
+
 // hold keeps an answer that is believed, and takes its id, once.
 func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *identify.Answer) (string, error) {
 	token := rand.Text()
@@ -225,6 +243,14 @@ func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *ident
 		if err != nil {
 			return fmt.Errorf("enroll: take answer: %w", err)
 		}
+		// Whatever rows were taken away or put back.
+		err = s.audit.Once(ctx, tx, audit.Event{Account: c.AccountID, Record: digestOf(a.Proof.Method, a.ID), Kind: kindAnswer, Log: "an answer of an identity provider was taken"})
+		if errors.Is(err, audit.ErrTwice) {
+			return replayed
+		}
+		if err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, `update identification_requests set token = $1, answer = $2 where id = $3`, digest, sealed, row)
 		return err
 	})
@@ -236,9 +262,9 @@ func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *ident
 func (s *Service) Return(ctx context.Context, order, token string, shown Browsers, b Browser) (*Certificate, error) {
 	var row, method string
 	var sealed, answer []byte
-	var answered int64
-	err := s.db.Read().QueryRow(ctx, `select id, method, sealed, answer, answered_at from identification_requests where token = $1 and certificate_id = $2 and answer is not null`,
-		digestOf("token", token), order).Scan(&row, &method, &sealed, &answer, &answered)
+	var answered, until int64
+	err := s.db.Read().QueryRow(ctx, `select id, method, sealed, answer, answered_at, until from identification_requests where token = $1 and certificate_id = $2 and answer is not null`,
+		digestOf("token", token), order).Scan(&row, &method, &sealed, &answer, &answered, &until)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, &Refused{Err: asFault(replayed)}
 	}
@@ -251,7 +277,7 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 	}
 	var r request
 	var a held
-	if err := errors.Join(s.open(requestPurpose, c.ID+"/"+row, sealed, &r), s.open(answerPurpose, c.ID+"/"+row, answer, &a)); err != nil {
+	if err := errors.Join(s.openRequest(c, row, sealed, until, &r), s.open(answerPurpose, c.ID+"/"+row, answer, &a)); err != nil {
 		return nil, err
 	}
 	take := func(tx *store.Tx) error {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/intent"
@@ -301,8 +302,9 @@ func (s *Service) Statement(ctx context.Context, c *Certificate) ([]byte, error)
 			return err
 		}
 		for _, d := range identify.Digests(b) {
-			if _, err := tx.Exec(ctx, `insert into identification_answers (id, until) values ($1, $2)`, statementID(d), store.Millis(st.Until())); err != nil {
-				return fmt.Errorf("enroll: keep the digest of a statement: %w", err)
+			err := s.audit.Append(ctx, tx, audit.Event{Account: c.AccountID, Record: statementID(d), Kind: kindStatement, Log: "a digest of a statement, which nobody signs here"})
+			if err != nil {
+				return err
 			}
 		}
 		return s.note(ctx, tx, c, "certificate-statement", "a statement was made for the holder to sign")
@@ -320,7 +322,7 @@ func (s *Service) IsStatement(ctx context.Context, document ades.Source, digest 
 	if digest == nil {
 		return identify.IsStatement(ctx, document)
 	}
-	err = s.db.Read().QueryRow(ctx, `select exists (select 1 from identification_answers where id = $1)`, statementID(digest)).Scan(&yes)
+	yes, err = audit.Had(ctx, s.db.Read(), kindStatement, statementID(digest))
 	if err != nil {
 		return false, fmt.Errorf("enroll: look for a statement: %w", err)
 	}

@@ -17,6 +17,10 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
+// byReviewer is the reason of a refusal that somebody decided on: it counts towards
+// no end of the order.
+const byReviewer = "operator"
+
 // Waiting is what an operator decides on: what was handed in, and every
 // attribute that an approval would put into the certificate.
 type Waiting struct {
@@ -184,7 +188,7 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict)
 			return err
 		}
 		if c.State == Done { // an identification for other credentials: the certificate stays
-			return s.noteMethod(ctx, tx, c, "certificate-refused", w.Method, "operator")
+			return s.noteMethod(ctx, tx, c, "certificate-refused", w.Method, byReviewer)
 		}
 		return s.cancel(ctx, tx, c, "refused by an operator")
 	})

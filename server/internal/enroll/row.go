@@ -47,6 +47,7 @@ type Certificate struct {
 	statement             *identify.Statement // waiting for a signature; nil where none was made
 	browser               []byte              // hash of the browser that went through the identification
 	browserSealed         []byte              // as it stands in the row
+	refusals              int                 // of identifications
 	login                 *login              // at the provider of a remote key; nil where none is needed, or none was made
 }
 
@@ -62,7 +63,7 @@ const (
 
 const columns = `id, account_id, provider, kind, state, owner, custom_reference, subject, identification, key_algorithm, validity_years,
 	security_level, callback, link, link_purpose, shown_at, shown_to, credentials_once, charge_id, serial, certificate, chain, subject_dn, issuer_dn,
-	not_before, not_after, created_at, updated_at, expire_at, certified, statement, browser, login, bound`
+	not_before, not_after, created_at, updated_at, expire_at, certified, statement, browser, login, refusals, bound`
 
 func (s *Service) scan(row store.Row) (*Certificate, error) {
 	c := &Certificate{}
@@ -71,7 +72,7 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 	var shown, before, after, created, updated, expire int64
 	err := row.Scan(&c.ID, &c.AccountID, &c.Provider, &c.Kind, &c.State, &c.Owner, &c.Reference, &subject, &c.Identification, &c.Algorithm,
 		&c.Years, &c.Level, &target, &link, &c.linkPurpose, &shown, &c.ShownTo, &c.once, &c.chargeID, &c.Serial, &c.DER, &chain, &c.SubjectDN, &c.IssuerDN,
-		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browserSealed, &entered, &bound)
+		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browserSealed, &entered, &c.refusals, &bound)
 	if err != nil {
 		return nil, fmt.Errorf("enroll: read certificate: %w", err)
 	}
@@ -80,7 +81,6 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 	if err := json.Unmarshal([]byte(subject), &c.Subject); err != nil {
 		return c, fmt.Errorf("enroll: subject: %w", err)
 	}
-	c.altered = !hmac.Equal(bound, s.bound(c))
 	var at sealedLink
 	for _, x := range []struct {
 		purpose string
@@ -98,6 +98,7 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 			return c, err
 		}
 	}
+	c.altered = !hmac.Equal(bound, s.bound(c))
 	if len(chain) > 0 {
 		if err := json.Unmarshal(chain, &c.Chain); err != nil {
 			return c, fmt.Errorf("enroll: chain: %w", err)
@@ -148,7 +149,7 @@ func (s *Service) newLink() sealedLink {
 // says something else was changed by somebody who can write to the database.
 func (s *Service) bound(c *Certificate) []byte {
 	terms, err := json.Marshal([]any{
-		c.ID, c.AccountID, c.Provider, c.Kind, c.Owner, c.Reference, c.Subject, c.Identification, c.Algorithm, c.Years, c.Level, c.chargeID, store.Millis(c.CreatedAt),
+		c.ID, c.AccountID, c.Provider, c.Kind, c.Owner, c.Reference, c.Subject, c.Identification, c.Algorithm, c.Years, c.Level, c.chargeID, store.Millis(c.CreatedAt), c.Callback,
 	})
 	if err != nil {
 		return nil // strings and numbers: it cannot be

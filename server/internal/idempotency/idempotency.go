@@ -2,9 +2,10 @@
 package idempotency
 
 import (
-	"bytes"
 	"context"
+	"crypto/hmac"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -157,7 +158,7 @@ func (c *Claim) lookup(ctx context.Context) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(digest, c.digest) {
+	if !hmac.Equal(digest, c.mark(record)) {
 		return nil, fault.New(fault.KeyReused, "Idempotency-Key was used with another body")
 	}
 	if left := time.Until(store.Time(until)); until != 0 && left > 0 {
@@ -203,6 +204,13 @@ type row struct {
 	running time.Duration
 }
 
+// mark is what the row has of the body and of the record, keyed: one that was made
+// to name another record is for another body.
+func (c *Claim) mark(record string) []byte {
+	sum := c.of.master.MAC("idempotency", fmt.Appendf(nil, "%q %q %x %q", c.account, c.key, c.digest, record))
+	return sum[:]
+}
+
 // put writes it. A row past its time counts as absent, swept or not; so does one that
 // another call held for too long, and one of our own is replaced.
 func (c *Claim) put(ctx context.Context, tx *store.Tx, r row) error {
@@ -216,7 +224,7 @@ func (c *Claim) put(ctx context.Context, tx *store.Tx, r row) error {
 		on conflict (account_id, key) do update set digest = excluded.digest, record_id = excluded.record_id, answer = excluded.answer,
 			holder = excluded.holder, running_until = excluded.running_until, created_at = excluded.created_at
 		where i.created_at <= $9 or i.holder <> '' and (i.holder = $10 or i.running_until <= $8)`,
-		c.account, c.key, c.digest, r.record, r.answer, r.holder, until, now.UnixMilli(), expired(), c.holder)
+		c.account, c.key, c.mark(r.record), r.record, r.answer, r.holder, until, now.UnixMilli(), expired(), c.holder)
 }
 
 // Sweep forgets the keys whose time is over.

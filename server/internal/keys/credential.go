@@ -389,8 +389,10 @@ func (s *Store) DestroyErased(ctx context.Context, id string) error {
 		return fmt.Errorf("destroy key in token: %w", err)
 	}
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `update credentials set token_key = '' where id = $1`, id)
-		return err
+		if _, err := tx.Exec(ctx, `update credentials set token_key = '' where id = $1`, id); err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, id, nil)
 	})
 }
 

@@ -31,6 +31,7 @@ const (
 type Standing struct {
 	Credential string `json:"credential"` // version; see Credential.Version
 	Held       bool   `json:"held"`       // suspended, expired or revoked
+	Row        string `json:"row"`        // digest of what else its row says
 }
 
 // usedCode is what the log tells of a one-time password.
@@ -98,7 +99,11 @@ func (s *Store) tell(ctx context.Context, tx *store.Tx, id string, hold *bool) e
 	if err != nil || c == nil {
 		return err
 	}
-	now, text := Standing{Credential: c.Version()}, "the key, its password or its device is new"
+	var row traits
+	if err := tx.QueryRow(ctx, selectTraits+`where id = $1`, id).Scan(row.fields()...); err != nil {
+		return fmt.Errorf("keys: read credential: %w", err)
+	}
+	now, text := Standing{Credential: c.Version(), Row: row.digest()}, "the key, its password or its device is new"
 	if hold != nil {
 		now.Held, text = *hold, "the key is not on hold any more"
 		if now.Held {
@@ -117,6 +122,27 @@ func (s *Store) tell(ctx context.Context, tx *store.Tx, id string, hold *bool) e
 		}
 	}
 	return s.config.Log.Append(ctx, tx, audit.Event{Account: c.AccountID, Record: id, Kind: KindKey, Log: text, Detail: now})
+}
+
+// traits are what a credential is beside its key, password and device. The key is
+// bound to some of them; the rest, of an erased key all, the log alone holds.
+type traits struct {
+	username, kind, algorithm, tokenKey, remote string
+	public                                      []byte
+	level, created                              int64
+}
+
+const traitColumns = `username, kind, algorithm, token_key, remote, public_key, level, created_at`
+
+const selectTraits = `select ` + traitColumns + ` from credentials `
+
+func (t *traits) fields() []any {
+	return []any{&t.username, &t.kind, &t.algorithm, &t.tokenKey, &t.remote, &t.public, &t.level, &t.created}
+}
+
+func (t *traits) digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %x %d %d", t.username, t.kind, t.algorithm, t.tokenKey, t.remote, t.public, t.level, t.created))
+	return hex.EncodeToString(sum[:16])
 }
 
 // Hold writes down that a credential is on hold, or is not any more. A
@@ -166,7 +192,7 @@ func (Book) Has(context.Context, store.Querier, []any) ([]string, error) { retur
 
 // Page returns the credentials that follow an id.
 func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
-	rows, err := q.Query(ctx, `select id, account_id, sealed, totp, totp_step from credentials where id > $1 order by id limit $2`, after, limit)
+	rows, err := q.Query(ctx, `select id, account_id, sealed, totp, totp_step, `+traitColumns+` from credentials where id > $1 order by id limit $2`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("keys: read credentials: %w", err)
 	}
@@ -175,17 +201,18 @@ func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) 
 	for rows.Next() {
 		c := &Credential{}
 		var step int64
-		if err := rows.Scan(&c.ID, &c.AccountID, &c.sealed, &c.totp, &step); err != nil {
+		var row traits
+		if err := rows.Scan(append([]any{&c.ID, &c.AccountID, &c.sealed, &c.totp, &step}, row.fields()...)...); err != nil {
 			return nil, fmt.Errorf("keys: read credentials: %w", err)
 		}
-		all = append(all, audit.Record{ID: c.ID, Account: c.AccountID, Fits: func(_ store.Querier, events []*audit.Entry) string { return fits(c, step, events) }})
+		all = append(all, audit.Record{ID: c.ID, Account: c.AccountID, Fits: func(_ store.Querier, events []*audit.Entry) string { return fits(c, step, row.digest(), events) }})
 	}
 	return all, rows.Err()
 }
 
 // fits says what is wrong between a credential and its events.
-func fits(c *Credential, step int64, events []*audit.Entry) string {
-	version, steps := "", map[string]int64{}
+func fits(c *Credential, step int64, row string, events []*audit.Entry) string {
+	version, traits, steps := "", "", map[string]int64{}
 	for _, e := range events {
 		switch e.Kind {
 		case KindKey:
@@ -193,7 +220,7 @@ func fits(c *Credential, step int64, events []*audit.Entry) string {
 			if err != nil {
 				return err.Error()
 			}
-			version = now.Credential
+			version, traits = now.Credential, now.Row
 		case KindCode:
 			now, err := told[usedCode](e)
 			if err != nil {
@@ -208,6 +235,8 @@ func fits(c *Credential, step int64, events []*audit.Entry) string {
 	switch {
 	case version != c.Version():
 		return "its key, password or device is another than its events say: an older one was put back"
+	case traits != row:
+		return "its username, its kind, its level, its public key or where its key is was changed"
 	case step != steps[c.device()]:
 		return "its events say something else about the last one-time password"
 	}

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -68,7 +67,11 @@ func WantedID(ctx context.Context, db *store.DB) (string, error) {
 }
 
 func loadDataKey(ctx context.Context, db *store.DB) (wrapped []byte, masterID string, err error) {
-	err = db.Read().QueryRow(ctx, `select wrapped, master_id from data_keys where id = $1`, firstDataKey).Scan(&wrapped, &masterID)
+	var n int
+	err = db.Read().QueryRow(ctx, `select wrapped, master_id, (select count(*) from data_keys) from data_keys where id = $1`, firstDataKey).Scan(&wrapped, &masterID, &n)
+	if err == nil && n != 1 {
+		err = fmt.Errorf("there are %d data keys, and this program makes one", n)
+	}
 	return wrapped, masterID, err
 }
 
@@ -83,8 +86,8 @@ func makeDataKey(ctx context.Context, db *store.DB, cfg Config) error {
 	_, _ = rand.Read(data)
 	wrapped := key.seal(data, dataKeyLabel(firstDataKey))
 	return db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `insert into data_keys (id, wrapped, master_id, created_at) values ($1, $2, $3, $4) on conflict do nothing`,
-			firstDataKey, wrapped, key.ID(), time.Now().UnixMilli())
+		_, err := tx.Exec(ctx, `insert into data_keys (id, wrapped, master_id) values ($1, $2, $3) on conflict do nothing`,
+			firstDataKey, wrapped, key.ID())
 		return err
 	})
 }

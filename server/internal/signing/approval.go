@@ -57,12 +57,13 @@ func (s *Service) Approve(ctx context.Context, from request.Caller, id string) (
 	if err != nil {
 		return nil, err
 	}
+	now := s.config.Now()
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		if err := s.StoreApproval(ctx, tx, r, from.TokenID, secrets.Bound, s.config.Now()); err != nil {
+		if err := s.StoreApproval(ctx, tx, r, from.TokenID, secrets.Bound, now); err != nil {
 			return err
 		}
 		told := ledger.Events{Record: r}
-		if err := s.audit.Append(ctx, tx, told.Event("approval", "approved by another token", map[string]any{"token": from.TokenID, "address": from.Address})); err != nil {
+		if err := s.audit.Append(ctx, tx, told.Event("approval", "approved by another token", map[string]any{"token": from.TokenID, "address": from.Address, "updatedAt": store.Millis(now)})); err != nil {
 			return err
 		}
 		s.jobs.Wake(tx, ledger.Table)

@@ -134,6 +134,7 @@ type Bearer struct {
 	Client         string // of the OAuth flow; else empty
 	Certificate    string // the only one it is good for; empty: all of the account
 	Scope          string // of the OAuth flow; else empty
+	hash           []byte // of the token of the OAuth flow
 }
 
 // Sees says whether a certificate of the bearer's account exists for it.
@@ -146,9 +147,9 @@ func (b *Bearer) Sees(certificate string) bool {
 func (s *Service) Bearer(ctx context.Context, c *account.Caller) (*Bearer, error) {
 	b := &Bearer{Account: c.AccountID, Token: c.TokenID}
 	var mac []byte
-	err := s.db.Read().QueryRow(ctx, `select coalesce(c.client_id, ''), coalesce(c.certificate_id, ''), coalesce(c.scope, ''), c.mac
+	err := s.db.Read().QueryRow(ctx, `select coalesce(c.client_id, ''), coalesce(c.certificate_id, ''), coalesce(c.scope, ''), c.hash, c.mac
 		from tokens t left join csc_tokens c on c.token_id = t.id where t.id = $1 and t.account_id = $2`, c.TokenID, c.AccountID).
-		Scan(&b.Client, &b.Certificate, &b.Scope, &mac)
+		Scan(&b.Client, &b.Certificate, &b.Scope, &b.hash, &mac)
 	if err != nil && !errors.Is(err, store.ErrNoRows) {
 		return nil, fmt.Errorf("csc: read bearer: %w", err)
 	}
@@ -161,7 +162,7 @@ func (s *Service) Bearer(ctx context.Context, c *account.Caller) (*Bearer, error
 
 // mark authenticates a row of csc_tokens.
 func (s *Service) mark(b *Bearer) []byte {
-	sum := s.master.MAC("csc token", fmt.Appendf(nil, "%q %q %q %q %q", b.Account, b.Token, b.Client, b.Certificate, b.Scope))
+	sum := s.master.MAC("csc token", fmt.Appendf(nil, "%q %q %q %q %q %x", b.Account, b.Token, b.Client, b.Certificate, b.Scope, b.hash))
 	return sum[:]
 }
 
@@ -285,7 +286,7 @@ func (s *Service) endAll(ctx context.Context, g grantOf) error {
 		if _, err := tx.Exec(ctx, `delete from csc_refresh where account_id = $1 and client_id = $2 and certificate_id = $3`, g.account, g.client, g.certificate); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `delete from tokens where account_id = $1 and id in (select token_id from csc_tokens where client_id = $2 and certificate_id = $3)`,
+		_, err := s.accounts.EndTokens(ctx, tx, g.account, `account_id = $1 and id in (select token_id from csc_tokens where client_id = $2 and certificate_id = $3)`,
 			g.account, g.client, g.certificate)
 		return err
 	})

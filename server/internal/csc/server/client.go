@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -59,7 +60,10 @@ func (s *Service) AddClient(ctx context.Context, name string, redirects []string
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `insert into csc_clients (id, name, redirects, secret, mac, created_at) values ($1, $2, $3, $4, $5, $6)`,
 			c.ID, c.Name, string(text), c.secret, s.markClient(c), store.Millis(c.CreatedAt))
-		return err
+		if err != nil {
+			return err
+		}
+		return Applications.Write(ctx, tx, s.audit, c.ID)
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("csc: store client: %w", err)
@@ -86,8 +90,20 @@ func goodRedirect(raw string) bool {
 
 // markClient authenticates a row of csc_clients.
 func (s *Service) markClient(c *Client) []byte {
-	sum := s.master.MAC("csc client", fmt.Appendf(nil, "%q %q %q %x", c.ID, c.Name, c.Redirects, c.secret))
+	sum := s.master.MAC("csc client", fmt.Appendf(nil, "%q %q %q %x %d", c.ID, c.Name, c.Redirects, c.secret, store.Millis(c.CreatedAt)))
 	return sum[:]
+}
+
+// Applications are the clients, as the audit log is held against them.
+var Applications = &audit.Register{
+	Kind: "csc-client", Table: "csc_clients", Key: "id", Name: "client",
+	Select: `select id, mac from csc_clients`,
+	Scan: func(row store.Row) (*audit.Registered, error) {
+		r, mac := &audit.Registered{}, []byte(nil)
+		err := row.Scan(&r.ID, &mac)
+		r.Traits = []any{mac}
+		return r, err
+	},
 }
 
 const selectClient = `select id, name, redirects, secret, mac, created_at from csc_clients `
@@ -133,6 +149,9 @@ func (s *Service) RemoveClient(ctx context.Context, id string) error {
 			if _, err := tx.Exec(ctx, statement, id); err != nil {
 				return err
 			}
+		}
+		if err := Applications.Remove(ctx, tx, s.audit, "", id); err != nil {
+			return err
 		}
 		rows, err := tx.Query(ctx, `select account_id, certificate_id from csc_refresh where client_id = $1
 			union select t.account_id, c.certificate_id from csc_tokens c join tokens t on t.id = c.token_id where c.client_id = $1`, id)

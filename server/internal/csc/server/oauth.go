@@ -50,7 +50,8 @@ func (s *Service) Push(ctx context.Context, c *Client, v url.Values) (uri string
 		return "", 0, err
 	}
 	uri = newSecret(pushedPrefix)
-	sealed, err := s.seal(uri, requestOwner(c.ID), r)
+	expires := store.Millis(s.config.Now().Add(pushedLife))
+	sealed, err := s.seal(uri, requestOwner(c.ID, expires), r)
 	if err != nil {
 		return "", 0, err
 	}
@@ -62,7 +63,7 @@ func (s *Service) Push(ctx context.Context, c *Client, v url.Values) (uri string
 			return err
 		}
 		_, err := tx.Exec(ctx, `insert into csc_requests (hash, client_id, sealed, expires_at) values ($1, $2, $3, $4)`,
-			s.hash(uri), c.ID, sealed, store.Millis(s.config.Now().Add(pushedLife)))
+			s.hash(uri), c.ID, sealed, expires)
 		return err
 	})
 	if err != nil {
@@ -85,26 +86,31 @@ func (s *Service) Asked(ctx context.Context, v url.Values) (*Request, error) {
 	}
 	r := &Request{pushed: uri}
 	var client string
-	var sealed []byte
 	now := s.config.Now()
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		err := tx.QueryRow(ctx, `select client_id, sealed from csc_requests where hash = $1 and used_at = 0 and expires_at > $2`, s.hash(uri), store.Millis(now)).Scan(&client, &sealed)
+		var sealed []byte
+		var expires int64
+		err := tx.QueryRow(ctx, `select client_id, sealed, expires_at from csc_requests where hash = $1 and used_at = 0 and expires_at > $2`, s.hash(uri), store.Millis(now)).Scan(&client, &sealed, &expires)
 		if errors.Is(err, store.ErrNoRows) || err == nil && client != p["client_id"] {
 			return Invalid("Invalid parameter request_uri")
 		}
 		if err != nil {
 			return fmt.Errorf("csc: read request: %w", err)
 		}
-		_, err = tx.Exec(ctx, `update csc_requests set expires_at = $2 where hash = $1 and used_at = 0`, s.hash(uri), store.Millis(now.Add(pageLife)))
+		// What the client asked for, and for nobody else: whoever can write to the
+		// database changes nothing of it between the page and the holder's word.
+		if err := s.unseal(uri, requestOwner(client, expires), sealed, r); err != nil {
+			return Invalid("Invalid parameter request_uri").Because(err)
+		}
+		expires = store.Millis(now.Add(pageLife))
+		if sealed, err = s.seal(uri, requestOwner(client, expires), r); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `update csc_requests set expires_at = $2, sealed = $3 where hash = $1 and used_at = 0`, s.hash(uri), expires, sealed)
 		return err
 	})
 	if err != nil {
 		return nil, err
-	}
-	// What the client asked for, and for nobody else: whoever can write to the
-	// database changes nothing of it between the page and the holder's word.
-	if err := s.unseal(uri, requestOwner(client), sealed, r); err != nil {
-		return nil, Invalid("Invalid parameter request_uri").Because(err)
 	}
 	// A redirect URI that the operator took away since is none.
 	if _, err := s.returns(ctx, r.Client, r.Redirect); err != nil || r.Client != client {
@@ -114,7 +120,9 @@ func (s *Service) Asked(ctx context.Context, v url.Values) (*Request, error) {
 }
 
 // requestOwner is what a pushed request is sealed for.
-func requestOwner(client string) string { return "request " + client }
+func requestOwner(client string, expires int64) string {
+	return fmt.Sprintf("request %q %d", client, expires)
+}
 
 // Shown is the digest of all that a page shows of a request: the form carries it,
 // so that a word is given for what was read.
@@ -136,7 +144,19 @@ func (s *Service) use(ctx context.Context, tx *store.Tx, r *Request) error {
 	if err == nil && n == 0 {
 		return Invalid("Invalid parameter request_uri")
 	}
+	if err != nil {
+		return err
+	}
+	if err = s.once(ctx, tx, "csc-request-used", "", s.hash(r.pushed)); errors.Is(err, audit.ErrTwice) {
+		return Invalid("Invalid parameter request_uri")
+	}
 	return err
+}
+
+// once has the log say that a secret was used that is good once, whatever its row
+// says: one that was put back is not good again.
+func (s *Service) once(ctx context.Context, tx *store.Tx, kind, account string, hash []byte) error {
+	return s.audit.Once(ctx, tx, audit.Event{Account: account, Record: hex.EncodeToString(hash[:16]), Kind: kind, Log: "used, and not good any more"})
 }
 
 // Decline ends a request that the holder did not consent to.
@@ -152,11 +172,10 @@ type consent struct {
 	Grant       *signing.Grant `json:"grant"` // of the scope credential
 }
 
-// What codes and refresh tokens are sealed for.
-const (
-	codeOwner    = "code"
-	refreshOwner = "refresh"
-)
+// owner is what a code or a refresh token is sealed for: all that its row says.
+func (g *grantOf) owner(kind string, expires int64) string {
+	return fmt.Sprintf("%s %q %q %q %d", kind, g.account, g.client, g.certificate, expires)
+}
 
 // Consent judges the holder's word and gives the code for it. Faults carry the
 // codes of records (110, 111, 112, 116).
@@ -173,7 +192,8 @@ func (s *Service) Consent(ctx context.Context, r *Request, username, password, o
 		grant = nil // whoever has the token still needs the password
 	}
 	code := newSecret("csc_")
-	sealed, err := s.seal(code, codeOwner, consent{cred.AccountID, cred.ID, r, grant})
+	expires := store.Millis(s.config.Now().Add(codeLife))
+	sealed, err := s.seal(code, (&grantOf{"", cred.AccountID, r.Client, cred.ID}).owner("code", expires), consent{cred.AccountID, cred.ID, r, grant})
 	if err != nil {
 		return "", err
 	}
@@ -185,7 +205,7 @@ func (s *Service) Consent(ctx context.Context, r *Request, username, password, o
 			return err
 		}
 		_, err := tx.Exec(ctx, `insert into csc_codes (hash, account_id, client_id, certificate_id, sealed, expires_at) values ($1, $2, $3, $4, $5, $6)`,
-			s.hash(code), cred.AccountID, r.Client, cred.ID, sealed, store.Millis(s.config.Now().Add(codeLife)))
+			s.hash(code), cred.AccountID, r.Client, cred.ID, sealed, expires)
 		if err != nil {
 			return fmt.Errorf("csc: store code: %w", err)
 		}
@@ -233,7 +253,7 @@ func (s *Service) Exchange(ctx context.Context, c *Client, code, redirect, verif
 	hash, now := s.hash(code), s.config.Now()
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		out, verdict = nil, nil
-		n, err := tx.Exec(ctx, `update csc_codes set used_at = $2 where hash = $1 and used_at = 0`, hash, store.Millis(now))
+		n, err := tx.Exec(ctx, `update csc_codes set used_at = $2 where hash = $1 and used_at = 0 and token_id = ''`, hash, store.Millis(now))
 		if err != nil {
 			return fmt.Errorf("csc: use code: %w", err)
 		}
@@ -249,12 +269,17 @@ func (s *Service) Exchange(ctx context.Context, c *Client, code, redirect, verif
 		if err != nil {
 			return fmt.Errorf("csc: read code: %w", err)
 		}
-		if n == 0 {
+		if n == 1 {
+			if err = s.once(ctx, tx, "csc-code-used", g.account, hash); err != nil && !errors.Is(err, audit.ErrTwice) {
+				return err
+			}
+		}
+		if n == 0 || err != nil {
 			verdict, replayed = Refuse(InvalidGrant, "Authorization code is invalid or expired"), g
 			return nil
 		}
 		var given consent
-		if err := s.unseal(code, codeOwner, sealed, &given); err != nil {
+		if err := s.unseal(code, g.owner("code", expires), sealed, &given); err != nil {
 			return err
 		}
 		if verdict = given.Request.redeem(c, redirect, verifier, expires <= store.Millis(now)); verdict != nil {
@@ -315,7 +340,8 @@ func (s *Service) renewable(ctx context.Context, tx *store.Tx, b *Bearer) (*Toke
 		return nil, err
 	}
 	out := &Tokens{Access: t.Secret, Refresh: newSecret("csr_"), Life: serviceLife, token: t.ID}
-	sealed, err := s.seal(out.Refresh, refreshOwner, b)
+	expires := store.Millis(s.config.Now().Add(refreshLife))
+	sealed, err := s.seal(out.Refresh, (&grantOf{t.ID, b.Account, b.Client, b.Certificate}).owner("refresh "+t.ID, expires), b)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +349,7 @@ func (s *Service) renewable(ctx context.Context, tx *store.Tx, b *Bearer) (*Toke
 		return nil, err
 	}
 	_, err = tx.Exec(ctx, `insert into csc_refresh (hash, token_id, account_id, client_id, certificate_id, sealed, expires_at) values ($1, $2, $3, $4, $5, $6, $7)`,
-		s.hash(out.Refresh), t.ID, b.Account, b.Client, b.Certificate, sealed, store.Millis(s.config.Now().Add(refreshLife)))
+		s.hash(out.Refresh), t.ID, b.Account, b.Client, b.Certificate, sealed, expires)
 	return out, err
 }
 
@@ -335,8 +361,9 @@ func (s *Service) token(ctx context.Context, tx *store.Tx, b *Bearer, life time.
 		return nil, err
 	}
 	b.Token = t.ID
+	b.hash = s.hash(t.Secret)
 	_, err = tx.Exec(ctx, `insert into csc_tokens (token_id, hash, client_id, certificate_id, scope, mac) values ($1, $2, $3, $4, $5, $6)`,
-		t.ID, s.hash(t.Secret), b.Client, b.Certificate, b.Scope, s.mark(b))
+		t.ID, b.hash, b.Client, b.Certificate, b.Scope, s.mark(b))
 	return t, err
 }
 
@@ -366,14 +393,20 @@ func (s *Service) Refresh(ctx context.Context, c *Client, refresh string) (*Toke
 			return nil
 		case err != nil:
 			return fmt.Errorf("csc: read refresh token: %w", err)
-		case n == 0:
+		case n == 1:
+			if err = s.once(ctx, tx, "csc-refresh-used", g.account, hash); err != nil && !errors.Is(err, audit.ErrTwice) {
+				return err
+			}
+		}
+		switch {
+		case n == 0 || err != nil:
 			verdict, replayed = Refuse(InvalidGrant, "Invalid parameter refresh_token"), g
 			return nil
 		case expires <= store.Millis(now):
 			verdict = Refuse(InvalidGrant, "Refresh token expired")
 			return nil
 		}
-		if err := s.unseal(refresh, refreshOwner, sealed, &b); err != nil {
+		if err := s.unseal(refresh, g.owner("refresh "+g.token, expires), sealed, &b); err != nil {
 			return err
 		}
 		old = g

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -31,8 +32,8 @@ func (s *Service) Authorise(ctx context.Context, b *Bearer, a *Authorisation) (s
 }
 
 func (s *Service) insertSAD(ctx context.Context, tx *store.Tx, secret string, b *Bearer, a *Authorisation) error {
-	id := store.NewID()
-	sealed, err := s.seal(secret, id, a)
+	d := &sad{id: store.NewID(), account: b.Account, token: b.Token, client: b.Client, certificate: a.Grant.Certificate, expires: s.expiry(a)}
+	sealed, err := s.seal(secret, d.owner(), a)
 	if err != nil {
 		return err
 	}
@@ -40,11 +41,11 @@ func (s *Service) insertSAD(ctx context.Context, tx *store.Tx, secret string, b 
 		return err
 	}
 	_, err = tx.Exec(ctx, `insert into csc_sads (id, hash, account_id, token_id, client_id, certificate_id, sealed, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		id, s.hash(secret), b.Account, b.Token, b.Client, a.Grant.Certificate, sealed, s.expiry(a))
+		d.id, s.hash(secret), d.account, d.token, d.client, d.certificate, sealed, d.expires)
 	if err != nil {
 		return fmt.Errorf("csc: store SAD: %w", err)
 	}
-	if err := insertHashes(ctx, tx, id, 0, len(a.Hashes)); err != nil {
+	if err := insertHashes(ctx, tx, d.id, 0, len(a.Hashes)); err != nil {
 		return err
 	}
 	return s.note(ctx, tx, b, a, a.Hashes, "use of the key authorised")
@@ -85,24 +86,29 @@ func insertHashes(ctx context.Context, tx *store.Tx, sad string, from, to int) e
 
 // sad is a row of csc_sads with what it stands for.
 type sad struct {
-	id string
+	id, account, token, client, certificate string
+	expires                                 int64
 	Authorisation
+}
+
+// owner is what a SAD is sealed for: all that its row says.
+func (d *sad) owner() string {
+	return fmt.Sprintf("%s %q %q %q %q %d", d.id, d.account, d.token, d.client, d.certificate, d.expires)
 }
 
 // open judges a SAD: its bearer, its certificate and its time.
 func (s *Service) open(ctx context.Context, tx *store.Tx, b *Bearer, certificate, secret string) (*sad, error) {
 	var d sad
-	var account, token, client, credential string
 	var sealed []byte
-	var expires int64
+	var rows int
 	// The row is held from here on, so that two servers do not wait for one another's
 	// hashes.
 	if _, err := tx.Exec(ctx, `update csc_sads set expires_at = expires_at where hash = $1`, s.hash(secret)); err != nil {
 		return nil, fmt.Errorf("csc: hold SAD: %w", err)
 	}
-	err := tx.QueryRow(ctx, `select s.id, s.account_id, s.token_id, s.client_id, s.certificate_id, s.sealed, s.expires_at
+	err := tx.QueryRow(ctx, `select s.id, s.account_id, s.token_id, s.client_id, s.certificate_id, s.sealed, s.expires_at, (select count(*) from csc_hashes h where h.sad_id = s.id)
 		from csc_sads s join tokens t on t.id = s.token_id where s.hash = $1`, s.hash(secret)).
-		Scan(&d.id, &account, &token, &client, &credential, &sealed, &expires)
+		Scan(&d.id, &d.account, &d.token, &d.client, &d.certificate, &sealed, &d.expires, &rows)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, badSAD()
 	}
@@ -111,17 +117,17 @@ func (s *Service) open(ctx context.Context, tx *store.Tx, b *Bearer, certificate
 	}
 	// A SAD of the OAuth flow is good beside any token that the same client has
 	// for the same certificate; every other one only with the token that asked.
-	asked := b.Token == token || client != "" && client == b.Client && credential == b.Certificate
+	asked := b.Token == d.token || d.client != "" && d.client == b.Client && d.certificate == b.Certificate
 	switch {
-	case account != b.Account || !asked || credential != certificate:
+	case d.account != b.Account || !asked || d.certificate != certificate:
 		return nil, badSAD()
-	case expires <= store.Millis(s.config.Now()):
+	case d.expires <= store.Millis(s.config.Now()):
 		return nil, Invalid("SAD expired")
 	}
-	if err := s.unseal(secret, d.id, sealed, &d.Authorisation); err != nil {
+	if err := s.unseal(secret, d.owner(), sealed, &d.Authorisation); err != nil {
 		return nil, err
 	}
-	if d.Grant.Certificate != certificate { // the row was changed
+	if d.Grant.Certificate != certificate || rows != len(d.Hashes) { // rows were changed
 		return nil, badSAD()
 	}
 	return &d, nil
@@ -141,12 +147,13 @@ func (s *Service) Extend(ctx context.Context, b *Bearer, certificate, secret str
 		if len(d.Hashes) > d.Signatures {
 			return Invalid("The SAD authorises %d signatures, and %d hashes are authorised already", d.Signatures, before)
 		}
-		sealed, err := s.seal(next, d.id, &d.Authorisation)
+		d.expires = s.expiry(&d.Authorisation)
+		sealed, err := s.seal(next, d.owner(), &d.Authorisation)
 		if err != nil {
 			return err
 		}
 		n, err := tx.Exec(ctx, `update csc_sads set hash = $1, sealed = $2, expires_at = $3 where id = $4 and hash = $5`,
-			s.hash(next), sealed, s.expiry(&d.Authorisation), d.id, s.hash(secret))
+			s.hash(next), sealed, d.expires, d.id, s.hash(secret))
 		if err != nil {
 			return fmt.Errorf("csc: extend SAD: %w", err)
 		}
@@ -171,8 +178,8 @@ const (
 // Reservation is the right to sign each of some hashes once.
 type Reservation struct {
 	Authorisation
-	Hashes []Reserved
-	sad    string
+	Hashes       []Reserved
+	sad, account string
 }
 
 // Reserved is one hash of a reservation. One that waited for an approval has its
@@ -202,7 +209,7 @@ func (s *Service) Reserve(ctx context.Context, b *Bearer, certificate, secret st
 		if err != nil {
 			return err
 		}
-		r = &Reservation{Authorisation: d.Authorisation, sad: d.id}
+		r = &Reservation{Authorisation: d.Authorisation, sad: d.id, account: d.account}
 		taken := map[int]bool{}
 		for _, w := range wanted {
 			one, err := s.reserve(ctx, tx, d, w, taken)
@@ -224,7 +231,7 @@ func (s *Service) reserve(ctx context.Context, tx *store.Tx, d *sad, wanted Want
 			continue
 		}
 		known = true
-		n, err := tx.Exec(ctx, `update csc_hashes set state = $3 where sad_id = $1 and position = $2 and state = ''`, d.id, i, stateReserved)
+		n, err := tx.Exec(ctx, `update csc_hashes set state = $3 where sad_id = $1 and position = $2 and state = '' and record_id = ''`, d.id, i, stateReserved)
 		if err != nil {
 			return Reserved{}, fmt.Errorf("csc: reserve hash: %w", err)
 		}
@@ -238,11 +245,18 @@ func (s *Service) reserve(ctx context.Context, tx *store.Tx, d *sad, wanted Want
 				return Reserved{}, fmt.Errorf("csc: read hash: %w", err)
 			}
 		}
+		// Whatever the row says, which may have been put back.
+		switch was, err := s.became(ctx, tx, d.id, i); {
+		case err != nil:
+			return Reserved{}, err
+		case was.Used || was.Record != one.Record:
+			continue
+		}
 		taken[i] = true
 		return one, nil
 	}
 	if known {
-		return Reserved{}, Invalid("Hash was signed already, or is being signed: the SAD authorises it once")
+		return Reserved{}, errUsed()
 	}
 	return Reserved{}, Invalid(NotAuthorized)
 }
@@ -277,9 +291,45 @@ func (s *Service) Settle(ctx context.Context, r *Reservation, outcomes []Outcome
 				return fmt.Errorf("csc: settle hash: %w", err)
 			}
 			if n == 0 {
-				return Invalid("Hash was signed already, or is being signed: the SAD authorises it once")
+				return errUsed()
+			}
+			if o.Record == "" {
+				continue
+			}
+			if was, err := s.became(ctx, tx, r.sad, r.Hashes[i].position); err != nil || was.Used {
+				return errors.Join(err, errUsed())
+			}
+			err = s.audit.Append(ctx, tx, audit.Event{
+				Account: r.account, Record: hashRecord(r.sad, r.Hashes[i].position), Kind: kindHash, Log: "authorised hash", Detail: became{o.Record, !o.Waiting},
+			})
+			if err != nil {
+				return err
 			}
 		}
 		return nil
 	})
+}
+
+func errUsed() error {
+	return Invalid("Hash was signed already, or is being signed: the SAD authorises it once")
+}
+
+// became is what the log tells of an authorised hash: its record, which may wait
+// for an approval.
+type became struct {
+	Record string `json:"record"`
+	Used   bool   `json:"used"`
+}
+
+const kindHash = "csc-hash"
+
+func hashRecord(sad string, position int) string { return fmt.Sprintf("%s-%d", sad, position) }
+
+func (s *Service) became(ctx context.Context, q store.Querier, sad string, position int) (last became, err error) {
+	events, err := s.audit.Told(ctx, q, hashRecord(sad, position), `kind = '`+kindHash+`'`)
+	if err != nil || len(events) == 0 {
+		return last, err
+	}
+	_, detail := events[len(events)-1].Text()
+	return last, json.Unmarshal(detail, &last)
 }

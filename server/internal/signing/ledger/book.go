@@ -43,6 +43,7 @@ type bookRow struct {
 type usedIntent struct {
 	keyUse
 	account, outcome string
+	finished         int64
 }
 
 // Page returns the records that follow an id.
@@ -62,16 +63,13 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	}
 	in := store.In(len(ids))
 	err = each(ctx, q, func(row store.Row) error {
-		var i usedIntent
-		var id string
-		var digest []byte
-		if err := row.Scan(&i.Intent, &id, &i.account, &i.Certificate, &i.Number, &digest, &i.outcome); err != nil {
+		i, id, err := scanIntent(row)
+		if err != nil {
 			return err
 		}
-		i.Digest = hexOf(digest)
 		rows[id].intents = append(rows[id].intents, i)
 		return nil
-	}, `select id, signature_id, account_id, certificate_id, position, digest, outcome from signing_intents where signature_id`+in+` order by id`, ids...)
+	}, selectIntents+in+` order by id`, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +108,12 @@ type told struct {
 	kinds    map[string]int
 	uses     []keyUse // of the key; without those whose text is gone
 	request  struct{ Terms string }
-	approval struct{ Token string }
+	approval struct {
+		Token     string
+		UpdatedAt int64
+	}
+	erased audit.Left
+	valid  validated
 	retained
 	ending
 	error string // line of the last error
@@ -128,6 +131,10 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 		switch e.Kind { // of our own making, or erased
 		case "request":
 			_ = json.Unmarshal(detail, &t.request)
+		case audit.KindErased:
+			_ = json.Unmarshal(detail, &t.erased)
+		case "validation":
+			_ = json.Unmarshal(detail, &t.valid)
 		case "approval":
 			_ = json.Unmarshal(detail, &t.approval)
 		case "key-use":
@@ -168,20 +175,28 @@ func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 		return "its tombstone and the erasures in the log do not agree"
 	case len(b.intents) != t.kinds["key-use"]:
 		return fmt.Sprintf("the key was used %d times for it, and the log says %d", len(b.intents), t.kinds["key-use"])
+	case b.deleted != 0 && t.erased.Row != b.left(t.erased.Open):
+		return "what is left of it is not what its erasure left"
 	case b.deleted != 0:
 		return ""
+	case b.odd:
+		return "it has documents that no record has"
 	case !b.approvalFits(has("approval"), t.error) || b.ApprovedBy != t.approval.Token:
 		return "it was approved, or not, or by another, and its events say otherwise"
 	case t.request.Terms != b.terms():
 		return "it names another certificate, request, caller, title, time, retention or other options than its events"
 	case b.State.Final() && t.Ended != b.ended():
 		return "its documents, its format, its level, its error or its time are other than in its events"
+	case !b.State.Final() && !b.waits(t.valid.Type, max(t.valid.UpdatedAt, t.approval.UpdatedAt)):
+		return "it waits, and says how it ended, or waits for something else than its events say"
+	case b.State == Error && (b.Signer != nil || b.Achieved != ""):
+		return "it ended in an error, and says who signed"
 	}
 	if has("retention") && t.Until != store.Millis(b.FilesUntil) {
 		return "its documents were deleted at another time than the end of their retention"
 	}
 	for _, f := range b.files() {
-		if f.deleted != has("retention") {
+		if f.deleted != has("retention") || b.State == Done && !f.deleted && f.Blob == "" {
 			return "its documents were deleted, or not, and its events say otherwise"
 		}
 	}
@@ -208,6 +223,9 @@ func (b *bookRow) usesFit(t *told) string {
 		if b.State == Done && use.outcome != intent.Signed && !closed || b.State == Error && !closed || !b.State.Final() && use.outcome == intent.Signed {
 			return fmt.Sprintf("it is %s, and a use of its key %s", b.State, use.outcome)
 		}
+		if !use.ends(b.Record) {
+			return "a use of its key ended at a time when it cannot have"
+		}
 	}
 	if b.State == Done && signed < t.Uses {
 		return fmt.Sprintf("its end tells of %d uses of the key, and %d signed", t.Uses, signed)
@@ -215,10 +233,78 @@ func (b *bookRow) usesFit(t *told) string {
 	return ""
 }
 
+// ends says that a use ended when it can have: one that led to the document with its
+// record, another not before it was permitted nor after the record, an open one not
+// yet.
+func (u *usedIntent) ends(r *Record) bool {
+	switch updated := store.Millis(r.UpdatedAt); {
+	case u.outcome == intent.Signed:
+		return u.finished == updated
+	case u.outcome == intent.Failed || u.outcome == intent.Unknown:
+		return u.finished >= u.At && (!r.State.Final() || u.finished <= updated)
+	}
+	return u.finished == 0
+}
+
+// waits says that a record that has not ended says nothing of an end, and is what
+// its validation left.
+func (r *Record) waits(format string, updated int64) bool {
+	if r.State == WaitValidation {
+		format, updated = "", store.Millis(r.CreatedAt)
+	}
+	return r.Achieved == "" && r.Signer == nil && r.ErrorNumber == 0 && r.ErrorMessage == "" && r.Type == format && store.Millis(r.UpdatedAt) == updated
+}
+
+// left is the digest of all that a tombstone has, with the uses of the key; of
+// those that were under way the outcome came later.
+func (b *bookRow) left(open []string) string {
+	all := []any{
+		b.ID, b.AccountID, b.TokenID, b.RequestID, b.Address, b.CertificateType, b.CertificateID, b.State, b.Type, &b.Options, b.Title, b.Description, b.ErrorNumber, b.ErrorMessage,
+		b.Achieved, b.Signer, b.Secret, b.Callback, b.Approval, b.ApprovedBy, b.approved, store.Millis(b.ApprovalUntil), store.Millis(b.FilesUntil),
+		store.Millis(b.CreatedAt), store.Millis(b.UpdatedAt), b.deleted,
+	}
+	for _, i := range b.intents {
+		all = append(all, i.Intent, i.account, i.Certificate, i.Number, i.Digest, i.At)
+		if !slices.Contains(open, i.Intent) {
+			all = append(all, i.outcome, i.finished)
+		}
+	}
+	return digestOf(all...)
+}
+
+// left reads what an erasure leaves of a record, in its transaction.
+func (s *Ledger) left(ctx context.Context, tx *store.Tx, id string) (left audit.Left, err error) {
+	b := &bookRow{}
+	if b.Record, err = s.scanWith(tx.QueryRow(ctx, `select `+columns+`, deleted_at from signatures where id = $1`, id), &b.deleted); err != nil {
+		return left, err
+	}
+	err = each(ctx, tx, func(row store.Row) error {
+		i, _, err := scanIntent(row)
+		if b.intents = append(b.intents, i); i.outcome != intent.Signed && i.outcome != intent.Failed && i.outcome != intent.Unknown {
+			left.Open = append(left.Open, i.Intent)
+		}
+		return err
+	}, selectIntents+`= $1 order by id`, id)
+	left.Row = b.left(left.Open)
+	return left, err
+}
+
+const selectIntents = `select id, signature_id, account_id, certificate_id, position, digest, outcome, created_at, finished_at from signing_intents where signature_id `
+
+func scanIntent(row store.Row) (i usedIntent, record string, err error) {
+	var digest []byte
+	err = row.Scan(&i.Intent, &record, &i.account, &i.Certificate, &i.Number, &digest, &i.outcome, &i.At, &i.finished)
+	i.Digest = hexOf(digest)
+	return i, record, err
+}
+
 // approvalFits holds the approval against the event of one and the error that
 // the record ended in. One that was withdrawn has its event, and between the
 // refusal and the end of the record nothing can be said.
 func (b *bookRow) approvalFits(given bool, ended string) bool {
+	if !slices.Contains([]string{"", ApprovalWaiting, ApprovalGiven, ApprovalRefused}, b.Approval) || (b.Approval != "") != !b.ApprovalUntil.IsZero() && b.Approval != ApprovalRefused {
+		return false
+	}
 	switch {
 	case b.Approval != ApprovalRefused:
 		return given == (b.Approval == ApprovalGiven)

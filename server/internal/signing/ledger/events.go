@@ -90,10 +90,20 @@ func (e *Events) Validated(fetched []*File) []audit.Event {
 			all = append(all, e.inputEvent(f))
 		}
 	}
+	now := validated{Type: r.Type, UpdatedAt: store.Millis(r.UpdatedAt)}
 	if v := r.Validated; v != nil {
-		return append(all, e.Event("validation", fmt.Sprintf("validated document with MD5 %s and SHA-256 %s", v.MD5, v.SHA256), detailOf(v)))
+		detail := detailOf(v)
+		now.fileDetail = &detail
+		return append(all, e.Event("validation", fmt.Sprintf("validated document with MD5 %s and SHA-256 %s", v.MD5, v.SHA256), now))
 	}
-	return append(all, e.Event("validation", fmt.Sprintf("%d documents validated", len(r.Inputs)), nil))
+	return append(all, e.Event("validation", fmt.Sprintf("%d documents validated", len(r.Inputs)), now))
+}
+
+// validated is what the log tells of a record that was validated.
+type validated struct {
+	*fileDetail
+	Type      string `json:"type"`
+	UpdatedAt int64  `json:"updatedAt"`
 }
 
 // KeyUsed tells of one use of a key, which is at a provider where one is named.
@@ -104,7 +114,7 @@ func (e *Events) KeyUsed(to intent.Intent, credential, provider string) audit.Ev
 	}
 	return e.Event("key-use", text, keyUse{
 		Intent: to.ID, Digest: hexOf(to.Digest), Serial: e.Certificate.Serial, Number: to.Position, Certificate: to.Certificate,
-		Credential: credential, Provider: provider,
+		Credential: credential, Provider: provider, At: store.Millis(to.At),
 	})
 }
 
@@ -117,6 +127,7 @@ type keyUse struct {
 	Certificate string `json:"certificate"`
 	Credential  string `json:"credential"` // version of password and device
 	Provider    string `json:"provider,omitempty"`
+	At          int64  `json:"at"` // when it was permitted
 }
 
 // ending is what the log tells of a record that has ended, beside its text.

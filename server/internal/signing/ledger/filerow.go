@@ -83,7 +83,10 @@ func (r *Record) place(f *File) {
 		r.Signed = f
 	case RoleImage:
 		r.Image = f
+	default:
+		r.odd = true
 	}
+	r.odd = r.odd || f.validated && f.Role != RoleInput
 }
 
 // rows are the files that have rows of their own.

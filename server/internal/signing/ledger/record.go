@@ -46,6 +46,7 @@ type Record struct {
 	FilesUntil time.Time
 	Image      *File
 	Stored     bool
+	odd        bool   // it has files that no record has
 	LeaseBy    string // of a record that is being signed when it is stored
 	LeaseUntil time.Time
 }

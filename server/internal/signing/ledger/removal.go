@@ -53,7 +53,7 @@ func (s *Ledger) oldRecords(ctx context.Context, at time.Time, most int) ([]stri
 // tombstone leaves of a record that it was there, and says in which state it ended.
 func tombstone(ctx context.Context, tx *store.Tx, id string, at time.Time) (state State, err error) {
 	err = tx.QueryRow(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
-			callback = null, error_message = '', signer = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and `+only(`deleted_at = 0`)+` returning state`,
+			callback = null, error_message = '', signer = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and `+only(`deleted_at = 0`)+` returning state`,
 		store.Millis(at), id).Scan(&state)
 	if errors.Is(err, store.ErrNoRows) {
 		return state, fault.New(fault.NotFound, "no such signature")

@@ -35,7 +35,11 @@ func (s *Ledger) Erase(ctx context.Context, r *Record, why string, refund func(*
 		if err := s.Callbacks.EraseRecord(ctx, tx, r.ID); err != nil {
 			return err
 		}
-		return s.Audit.Erase(ctx, tx, r.AccountID, r.ID, why)
+		left, err := s.left(ctx, tx, r.ID)
+		if err != nil {
+			return err
+		}
+		return s.Audit.Erase(ctx, tx, r.AccountID, r.ID, why, left)
 	})
 	if err != nil {
 		return err

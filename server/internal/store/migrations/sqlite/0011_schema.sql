@@ -9,8 +9,7 @@ create table pulse (
 create table data_keys (
 	id         integer not null primary key,
 	wrapped    blob    not null,
-	master_id  text    not null,
-	created_at integer not null
+	master_id  text    not null
 );
 
 create table idempotency (
@@ -245,7 +244,7 @@ create table authority_keys (
 
 create table authority_issued (
 	serial         text primary key,
-	certificate_id text,
+	certificate_id text not null, -- empty: the authority's own
 	certificate    blob not null,
 	not_after      bigint not null,
 	revoked_at     bigint not null default 0,
@@ -389,7 +388,6 @@ create table signatures (
 	approved_by      text not null default '',
 	approval_proof   blob, -- that it was approved by that token, sealed
 	files_until      bigint not null default 0,
-	evidence         text not null default '',
 	starts           bigint not null default 0, -- how often work on it was begun
 	failures         bigint not null default 0, -- how often that failed for reasons of our own
 	deleted_at       bigint not null default 0,
