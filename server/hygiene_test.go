@@ -285,8 +285,11 @@ func TestImpossibleConfigurations(t *testing.T) {
 	// The master key has one place.
 	token := Setting{"master.pkcs11.module", "/lib/token.so"}
 	for _, bad := range [][]Setting{
-		{token, {"master_key_file", "/key"}}, {token, {"master_key", strings.Repeat("0", 64)}}, {token, {"master.command", "vault"}},
-		{{"master.command", "vault"}, {"master_key_file", "/key"}}, {{"master.pkcs11.token", "rogito"}},
+		{token, {"master_key_file", "/key"}},
+		{token, {"master_key", strings.Repeat("0", 64)}},
+		{token, {"master.command", "vault"}},
+		{{"master.command", "vault"}, {"master_key_file", "/key"}},
+		{{"master.pkcs11.token", "rogito"}},
 	} {
 		if _, _, err := Load("", nil, bad); err == nil || !strings.Contains(err.Error(), "master.") {
 			t.Errorf("%v is accepted: %v", bad, err)
