@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/intent"
@@ -233,15 +234,18 @@ func (b *bookRow) usesFit(t *told) string {
 	return ""
 }
 
+// skew is how far the clocks of two servers may be apart.
+const skew = int64(10 * time.Minute / time.Millisecond)
+
 // ends says that a use ended when it can have: one that led to the document with its
-// record, another not before it was permitted nor after the record, an open one not
-// yet.
+// record, another not before it was permitted nor after the record, by the clocks of
+// whichever servers, an open one not yet.
 func (u *usedIntent) ends(r *Record) bool {
 	switch updated := store.Millis(r.UpdatedAt); {
 	case u.outcome == intent.Signed:
 		return u.finished == updated
 	case u.outcome == intent.Failed || u.outcome == intent.Unknown:
-		return u.finished >= u.At && (!r.State.Final() || u.finished <= updated)
+		return u.finished >= u.At-skew && (!r.State.Final() || u.finished <= updated+skew)
 	}
 	return u.finished == 0
 }
