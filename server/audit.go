@@ -107,6 +107,10 @@ func (s *Server) beginAudit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// A command leaves a log as it is: only the first start, and a server, write.
+	if had, err := audit.Had(ctx, s.db.Read(), authority.Keys.Kind, "root"); err != nil || had {
+		return err
+	}
 	return s.sig.authority.Register(ctx, s.sig.audit)
 }
 

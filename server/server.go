@@ -68,6 +68,9 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer s.Close()
+	if err := s.sig.authority.Register(ctx, s.sig.audit); err != nil {
+		return err
+	}
 	listening.ACME.Open(s.master)
 	s.sweepSpool()
 	welcome, err := s.firstStart(ctx)
