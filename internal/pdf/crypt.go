@@ -28,7 +28,7 @@ const (
 type crypt struct {
 	key      []byte
 	other    []byte // to readers that take the password for the owner's first; nil: the same
-	ref      Ref // of the encryption dictionary, whose strings are in clear
+	ref      Ref    // of the encryption dictionary, whose strings are in clear
 	str, stm method
 	eff      method
 	filters  map[Name]method

@@ -84,7 +84,7 @@ type storm struct {
 	mu       sync.Mutex
 	ids      map[string]string // key → record
 	asked    map[string]time.Time
-	refusals map[int]int       // by status; 0: without an answer
+	refusals map[int]int // by status; 0: without an answer
 }
 
 func newStorm(t *testing.T, w weather) *storm {

@@ -29,7 +29,7 @@ func (c *Certificates) registerReviews(a *api.API) {
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/certificates/{id}/review", ID: "reviewCertificate", Tag: certificateTag, Admin: true, BadField: 310,
 		Summary: "Approve or refuse what an applicant handed in", Errors: []fault.Code{131, 140, 141, 145, 310},
-		Text:     "For administrators, on an order of any account whose video or documents wait for a decision. `review` of `GET /certificates/{id}` shows what an approval would certify. " +
+		Text: "For administrators, on an order of any account whose video or documents wait for a decision. `review` of `GET /certificates/{id}` shows what an approval would certify. " +
 			"Where the identification brought something that the order did not name, the holder is asked to confirm it on the page: until then the order stays `REGISTERING`, and no certificate is issued.",
 		Examples: reviewExamples,
 	}, c.review)
