@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -53,6 +54,7 @@ func (o *oauth) visit(q url.Values, form url.Values, header ...string) (status i
 	if form.Get("action") == "allow" && !form.Has("shown") { // a browser sends what the page has
 		if _, page, _ := o.visit(q, nil, header...); strings.Contains(page, `name="shown" value="`) {
 			_, shown, _ := strings.Cut(page, `name="shown" value="`)
+			form = maps.Clone(form)
 			form.Set("shown", shown[:64])
 		}
 	}

@@ -73,7 +73,7 @@ func TestLibraryOptions(t *testing.T) {
 		{`{"counterSignature": true}`, Item{format: "cades", Source: src, Digest: []byte{1}}, rogito.Form{Format: ades.CAdES, Extension: "p7s"}, func(o rogito.Options) bool { return !o.Counter }},
 		{`{"packaging": "asic-e"}`, Item{format: "cades", Source: src}, rogito.Form{Format: ades.ASiCE, Extension: "asice"}, func(o rogito.Options) bool { return o.ASiC.CAdES && !o.Parallel }},
 		{`{"serialization": "compact"}`, Item{format: "jades", Source: src}, rogito.Form{Format: ades.JAdES, Extension: "jws"}, func(o rogito.Options) bool { return !o.JAdES.Detached }},
-		{`{"packaging": "detached", "counterSignature": true}`, Item{format: "jades", Source: src}, rogito.Form{Format: ades.JAdES, Extension: "json", InPlace: true}, func(o rogito.Options) bool { return o.JAdES.Detached && o.Counter }},
+		{`{"detached": true, "counterSignature": true}`, Item{format: "jades", Source: src}, rogito.Form{Format: ades.JAdES, Extension: "json", InPlace: true}, func(o rogito.Options) bool { return o.JAdES.Detached && o.Counter }},
 		{`{"packaging": "asic-s"}`, Item{format: "xades", Source: src}, rogito.Form{Format: ades.ASiCS, Extension: "asics"}, func(o rogito.Options) bool { return !o.ASiC.CAdES }},
 		{`{"packaging": "asic-s", "level": "LTA"}`, Item{format: "pkcs1", Source: src}, rogito.Form{Format: ades.PKCS1, Extension: "sig"}, func(o rogito.Options) bool { return o.Level == ades.LevelB }},
 		{`{"packaging": "enveloping", "level": "LTV"}`, Item{format: "xades", Source: src}, rogito.Form{Format: ades.XAdES, Extension: "xml"}, func(o rogito.Options) bool { return o.VRI && o.Level == ades.LevelLT }},
