@@ -40,6 +40,10 @@ func (s *Server) ContinueAudit(ctx context.Context) (*AuditResult, error) {
 }
 
 func (s *Server) verifyAudit(ctx context.Context, extent audit.Extent) (*AuditResult, error) {
+	settled, err := s.sig.authority.Settled(ctx)
+	if err != nil {
+		return nil, err
+	}
 	k := s.checkpointer()
 	live := &audit.Live{
 		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken,
@@ -49,9 +53,12 @@ func (s *Server) verifyAudit(ctx context.Context, extent audit.Extent) (*AuditRe
 			enroll.Book{Service: s.sig.enroll},
 			enroll.IssuedBook{Service: s.sig.enroll},
 			keys.Book{},
-			account.Tokens, account.Spent, enroll.Clients, cscserver.Applications, callback.Secrets, authority.Keys, authority.Own,
+			account.Tokens, account.Spent, enroll.Clients, cscserver.Applications, callback.Secrets,
 		},
 		Proof: filepath.Join(s.cfg.Data, "audit", "proved"),
+	}
+	if settled {
+		live.Books = append(live.Books, authority.Keys, authority.Own)
 	}
 	return live.Verify(ctx, extent)
 }
@@ -104,14 +111,7 @@ func (s *Server) beginAudit(ctx context.Context) error {
 		s.log.ErrorContext(ctx, "the audit log was replaced", "error", err)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	// A command leaves a log as it is: only the first start, and a server, write.
-	if had, err := audit.Had(ctx, s.db.Read(), authority.Keys.Kind, "root"); err != nil || had {
-		return err
-	}
-	return s.sig.authority.Register(ctx, s.sig.audit)
+	return err
 }
 
 // lockedBucket is the bucket of the witness, opened when it is first needed: a

@@ -351,7 +351,7 @@ func TestRequestFaults(t *testing.T) {
 			{"bad header", "", s.body(m{"sourceType": "remote", "url": "https://a.example/", "headers": []string{"Host: x"}}), 615},
 			{"digest of a wrong size", "", s.body(m{"sourceType": "base64Hash", "payload": b64([]byte("short"))}), 615},
 			{"digest as pades", "", s.body(b64(make([]byte, 32)), m{"signatureType": "pades"}), 622},
-			{"signatureType", "", s.body(doc, m{"signatureType": "jades"}), 622},
+			{"signatureType", "", s.body(doc, m{"signatureType": "cosign"}), 622},
 			{"no username", "", m{"inputDocuments": doc, "certificatePassword": "b"}, 635},
 			{"no password", "", m{"inputDocuments": doc, "certificateUsername": "b"}, 640},
 			{"no OTP", "/EU-QES_otp", m{"inputDocuments": doc, "certificateUsername": "a", "certificatePassword": "b"}, 645},

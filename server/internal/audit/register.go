@@ -32,6 +32,7 @@ type Registered struct {
 	Traits      []any     // all that it says
 	Fixed       string    // what of it never changes, whoever writes it
 	Until       time.Time // from then on it may be taken away without a word; zero: never
+	Unsaid      bool      // it may be there before the log is told of it
 }
 
 // entered is what the log tells of a row.
@@ -186,6 +187,7 @@ func (r *Register) fits(row *Registered, events []*Entry) string {
 		}
 	}
 	switch last := lastEntered(own); {
+	case last == nil && row.Unsaid:
 	case last == nil:
 		return "no event says that there is such a " + r.Name
 	case last.Row == "":

@@ -384,12 +384,19 @@ var Keys = &audit.Register{
 			return nil, err
 		}
 		r.Traits = []any{sealed, der, bare, created}
+		r.Unsaid = strings.HasPrefix(r.ID, urlPrefix) // a command wrote it, and leaves the log as it is
 		if cert, err := x509.ParseCertificate(der); !bare && err == nil { // it is renewed under the same key
 			sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
 			r.Fixed = hex.EncodeToString(sum[:16])
 		}
 		return r, nil
 	},
+}
+
+// Settled says that a server has worked with the authority's keys, and told the log of
+// them. Those that only commands have seen may still give way (openKind).
+func (a *Authority) Settled(ctx context.Context) (bool, error) {
+	return audit.Had(ctx, a.db.Read(), Keys.Kind, "root")
 }
 
 // Register tells the log of the keys and of the authority's own certificates, as

@@ -123,12 +123,11 @@ func s3Credentials(cfg Config) *credentials.Credentials {
 }
 
 func (b *s3Bucket) exists(ctx context.Context) error {
-	ok, err := b.client.BucketExists(ctx, b.bucket)
-	if err == nil && !ok {
-		err = errors.New("does not exist")
-	}
-	if err != nil {
+	switch ok, err := b.client.BucketExists(ctx, b.bucket); {
+	case err != nil:
 		return fault.Storage(fmt.Errorf("bucket %s: %w", b.bucket, err))
+	case !ok:
+		return fault.Storage(fmt.Errorf("bucket %s does not exist", b.bucket))
 	}
 	return nil
 }
