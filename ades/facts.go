@@ -120,19 +120,19 @@ func (d *Document) Fits() Tri {
 // PEC is what daticert.xml says: the facts that a provider of Italian certified
 // mail signs (RFC 6109).
 type PEC struct {
-	Type       string    `json:"type"` // tipo: posta-certificata, accettazione, avvenuta-consegna, …
-	Sender     string    `json:"sender"`
-	Recipients []string  `json:"recipients"`
-	Subject    string    `json:"subject"`
-	MessageID  string    `json:"messageId"` // of the message that it is about
-	Date       time.Time `json:"date"`
-	Provider   string    `json:"provider"`
+	Type       string    `json:"type" doc:"daticert's tipo: posta-certificata, accettazione, avvenuta-consegna, …"`
+	Sender     string    `json:"sender" doc:"who sent the message"`
+	Recipients []string  `json:"recipients" doc:"to whom it is addressed"`
+	Subject    string    `json:"subject" doc:"of the message"`
+	MessageID  string    `json:"messageId" doc:"of the message that it is about"`
+	Date       time.Time `json:"date" doc:"when the provider made it"`
+	Provider   string    `json:"provider" doc:"of certified mail"`
 
-	ID       string `json:"id,omitempty"`       // that the provider gave it
-	Receipt  string `json:"receipt,omitempty"`  // completa, breve or sintetica
-	Delivery string `json:"delivery,omitempty"` // the address that a receipt of delivery is for
-	Error    string `json:"error,omitempty"`    // errore, where it is not "nessuno"
-	Detail   string `json:"detail,omitempty"`   // errore-esteso
+	ID       string `json:"id,omitempty" doc:"that the provider gave it"`
+	Receipt  string `json:"receipt,omitempty" doc:"completa, breve or sintetica"`
+	Delivery string `json:"delivery,omitempty" doc:"the address that a receipt of delivery is for"`
+	Error    string `json:"error,omitempty" doc:"why it failed, in the words of the format"`
+	Detail   string `json:"detail,omitempty" doc:"why it failed, in the provider's words"`
 }
 
 // PartKind tells what a part of a document is.

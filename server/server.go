@@ -22,6 +22,7 @@ import (
 
 	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/memory"
 	"rogito.dev/rogito/server/internal/monitor"
@@ -68,7 +69,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer s.Close()
-	if err := s.sig.authority.Register(ctx, s.sig.audit); err != nil {
+	if err := s.sig.authority.Register(disk.Reclaiming(ctx), s.sig.audit); err != nil {
 		return err
 	}
 	listening.ACME.Open(s.master)

@@ -137,7 +137,7 @@ func testRequestRefusals(t *testing.T, w *world) {
 			{"a digest of another hash", c.body(b64(make([]byte, 32)), options(m{"hashAlgorithm": "SHA512"})), 615, "SHA512"},
 			{"a digest as pades", c.body(b64(make([]byte, 32)), m{"signatureType": "pades"}), 622, "pades"},
 			{"a digest as xades", c.body(b64(make([]byte, 32)), m{"signatureType": "xades"}), 622, "xades"},
-			{"signatureType", c.body(doc, m{"signatureType": "jades"}), 622, "signatureType"},
+			{"signatureType", c.body(doc, m{"signatureType": "cosign"}), 622, "signatureType"},
 			{"signatureType no string", c.body(doc, m{"signatureType": 1}), 622, "signatureType"},
 			{"no username", without("certificateUsername"), 635, "certificateUsername"},
 			{"an empty username", c.body(doc, m{"certificateUsername": ""}), 635, "certificateUsername"},

@@ -197,7 +197,7 @@ func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 		return "its documents were deleted at another time than the end of their retention"
 	}
 	for _, f := range b.files() {
-		if f.deleted != has("retention") || b.State == Done && !f.deleted && f.Blob == "" {
+		if f.deleted != has("retention") || b.State == Done && !f.deleted && f.Blob == "" && f.Size > 0 {
 			return "its documents were deleted, or not, and its events say otherwise"
 		}
 	}
