@@ -239,7 +239,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 		l.Set("Type", pdf.Name("SigFieldLock"))
 		widget.Set("Lock", f.u.New(l))
 	}
-	return f.attach(widget, page)
+	return f.attach(widget, page, o.said(), rect.Width() > 0 && rect.Height() > 0)
 }
 
 func newWidget(name string, sig, page pdf.Ref) *pdf.Dict {
@@ -285,11 +285,14 @@ func (f *form) newName(want, stem string) (string, error) {
 }
 
 // attach adds a widget to its page and to the form.
-func (f *form) attach(widget *pdf.Dict, page *pdf.Page) error {
+func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said string, shown bool) error {
 	if page.Ref.IsZero() {
 		return fmt.Errorf("page %d is no indirect object", page.Index+1)
 	}
 	ref := f.u.New(widget)
+	if err := f.tag(widget, ref, page, said, shown); err != nil {
+		return err
+	}
 	p, err := f.annotsHolder(page.Ref)
 	if err != nil {
 		return err
