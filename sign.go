@@ -38,6 +38,9 @@ type Options struct {
 	Gatherer ades.Gatherer
 	// StampHash is the hash of the time-stamps; zero means that of the signature.
 	StampHash crypto.Hash
+	// ContentTimestamp has the Stamper time-stamp the content before it is signed,
+	// in CAdES, PAdES, XAdES and containers.
+	ContentTimestamp bool
 	// VRI files the validation data of a PDF under each signature as well (LTV).
 	VRI bool
 	// Parallel adds a signature beside those in a CMS file or a container, in
@@ -206,6 +209,10 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 		return nil, fmt.Errorf("prepare: %s has no level above B", o.Format)
 	case o.Level >= ades.LevelT && o.Stamper == nil:
 		return nil, fmt.Errorf("prepare: level %v needs a Stamper", o.Level)
+	case o.ContentTimestamp && o.Stamper == nil:
+		return nil, errors.New("prepare: a time-stamp of the content needs a Stamper")
+	case o.ContentTimestamp && (o.Counter || in.Digest != nil || o.Format == ades.JAdES || o.Format == ades.PKCS1):
+		return nil, fmt.Errorf("prepare: the content of %s cannot be time-stamped so", o.Format)
 	case o.Level >= ades.LevelLT && o.Gatherer == nil:
 		return nil, fmt.Errorf("prepare: level %v needs a Gatherer", o.Level)
 	}

@@ -63,7 +63,15 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	cms, err := cades.PrepareDigest(digest, p, cades.Options{Detached: true, Embedded: true})
+	c := cades.Options{Detached: true, Embedded: true}
+	if o.ContentStamper != nil {
+		token, err := o.ContentStamper.Stamp(ctx, cms.HashFor(p), digest)
+		if err != nil {
+			return nil, fmt.Errorf("pades: time-stamp of the content: %w", err)
+		}
+		c.ContentTimestamps = [][]byte{token}
+	}
+	cms, err := cades.PrepareDigest(digest, p, c)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -84,6 +92,9 @@ func (o settings) room() int {
 	}
 	n += valueSize(o.Certificate.PublicKey)
 	if o.Stamped {
+		n += stampRoom
+	}
+	if o.ContentStamper != nil {
 		n += stampRoom
 	}
 	return n

@@ -86,6 +86,8 @@ type signCommand struct {
 	Parallel      bool     `help:"add a signature beside those in a p7m or container"`
 	Counter       bool     `help:"sign the signatures of a p7m or a JSON signature in place of its content"`
 	Together      bool     `help:"one signature over all files: ASiC-E, or detached with --format jades --packaging detached"`
+	Commitment    string   `placeholder:"NAME" help:"what the signer means: proof-of-origin, -receipt, -delivery, -sender, -approval, -creation, or an object identifier"`
+	Content       bool     `name:"content-timestamp" help:"time-stamp the content before it is signed (needs --tsa)"`
 	AsIs          bool     `name:"as-is" help:"refuse a PDF that would have to be written anew before it is signed"`
 	Files         []string `arg:"" name:"file" help:"files, or folders of files, to sign"`
 }
@@ -188,10 +190,19 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 		Parallel:   c.Parallel,
 		Counter:    c.Counter,
 	}
-	if level >= ades.LevelT {
-		if len(c.TSA) == 0 {
-			return o, errors.New("level " + c.Level + " needs a time-stamping authority: --tsa URL")
+	if c.Commitment != "" {
+		id := ades.Commitment(c.Commitment)
+		if id == "" {
+			id = c.Commitment
 		}
+		o.Commitments = []string{id}
+	}
+	switch o.ContentTimestamp = c.Content; {
+	case level >= ades.LevelT && len(c.TSA) == 0:
+		return o, errors.New("level " + c.Level + " needs a time-stamping authority: --tsa URL")
+	case c.Content && len(c.TSA) == 0:
+		return o, errors.New("--content-timestamp needs a time-stamping authority: --tsa URL")
+	case level >= ades.LevelT || c.Content:
 		o.Stamper = c.stamper(s)
 	}
 	if level >= ades.LevelLT {
