@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -105,4 +106,14 @@ func (l Lang) clock(t time.Time, zone *time.Location) string {
 		return t.UTC().Format("15:04 UTC")
 	}
 	return t.In(zone).Format("15:04 ") + zone.String()
+}
+
+// reason is why a signature was made: in the signer's words, or the name of what
+// the signer commits to.
+func (l Lang) reason(s *ades.Signature) string {
+	var names []string
+	for _, name := range strings.Split(s.Why(), ", ") {
+		names = append(names, l.T(name))
+	}
+	return strings.Join(names, ", ")
 }
