@@ -205,7 +205,7 @@ func (s *Server) openRecords() error {
 		Limits:    request.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
-		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
+		SpoolDir: s.spool, Check: s.cfg.PublicURL + "/check", Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
 		Providers: providers, Revoked: s.revoked, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits, Able: s.able,
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -192,10 +193,19 @@ func (a *API) nearRoute(path string) string {
 	return best
 }
 
-func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+// NotFor answers methods with 405 on a path that a wider pattern would take.
+func (a *API) NotFor(pattern string, methods ...string) {
+	for _, m := range methods {
+		a.router.Method(m, pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.notAllowed(w, r, methods) }))
+	}
+}
+
+func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) { a.notAllowed(w, r, nil) }
+
+func (a *API) notAllowed(w http.ResponseWriter, r *http.Request, never []string) {
 	var allowed []string
 	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
-		if a.router.Match(chi.NewRouteContext(), m, r.URL.Path) {
+		if !slices.Contains(never, m) && a.router.Match(chi.NewRouteContext(), m, r.URL.Path) {
 			allowed = append(allowed, m)
 		}
 	}

@@ -73,6 +73,7 @@ type Config struct {
 	Fetch        fetch.Limits
 	SpoolDir     string
 	Able         func(context.Context) error // what keeps us from storing what a key makes; nil: nothing
+	Check        string                      // the address of /check, for the code in a visible signature
 	Stamper      ades.Stamper                // configured or embedded time-stamp authority
 	Gatherer     ades.Gatherer               // for LT and above
 	Sandbox      bool
@@ -195,7 +196,7 @@ func New(p Deps, c Config) *Service {
 		Render: func(r *ledger.Record) any { return r },
 	}
 	s.documents = documents.Config{
-		Records: s.Ledger, Blobs: p.Blobs, Guard: p.Guard, Fetch: c.Fetch, Memory: c.Memory, SpoolDir: c.SpoolDir, Now: c.Now, IsStatement: p.Enroll.IsStatement,
+		Records: s.Ledger, Blobs: p.Blobs, Guard: p.Guard, Fetch: c.Fetch, Memory: c.Memory, SpoolDir: c.SpoolDir, Check: c.Check, Now: c.Now, IsStatement: p.Enroll.IsStatement,
 	}
 	return s
 }
