@@ -1,6 +1,7 @@
 package pec
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,6 +40,10 @@ func TestRealMessages(t *testing.T) {
 			return nil
 		}
 		p, err := Read(m.Parts[0].Raw)
+		if errors.Is(err, ErrNone) {
+			t.Logf("%s: its inner part has no end either", d.Name())
+			return nil
+		}
 		if err != nil || p.Type != kind || p.Sender == "" || len(p.Recipients) == 0 || p.Date.IsZero() || p.Provider == "" {
 			t.Errorf("%s: %+v, %v", d.Name(), p, err)
 			return nil
