@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"path"
-	"regexp"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -32,7 +31,7 @@ func named(src ades.Source) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return namedZIP(src)
-	case armoured.Match(head), isPGP(head):
+	case isArmouredPGP(head), isPGP(head):
 		return namedPGP
 	case bytes.HasPrefix(head, []byte("MZ")) && isSignedPE(src, head):
 		return namedPE
@@ -46,8 +45,26 @@ func named(src ades.Source) string {
 	return ""
 }
 
-// armoured begins OpenPGP in text (RFC 9580, clause 6.2).
-var armoured = regexp.MustCompile(`(?m)^-----BEGIN PGP (SIGNED MESSAGE|SIGNATURE|MESSAGE)-----\s*$`)
+// isArmouredPGP looks for a line that begins OpenPGP in text (RFC 9580, clause
+// 6.2). It runs on every file that is not signed, and on what signed ones hold.
+func isArmouredPGP(text []byte) bool {
+	begin := []byte("-----BEGIN PGP ")
+	for {
+		at := bytes.Index(text, begin)
+		if at < 0 {
+			return false
+		}
+		first := at == 0 || text[at-1] == '\n'
+		line, _, _ := bytes.Cut(text[at+len(begin):], []byte("\n"))
+		switch string(bytes.TrimRight(line, " \t\r")) {
+		case "SIGNED MESSAGE-----", "SIGNATURE-----", "MESSAGE-----":
+			if first {
+				return true
+			}
+		}
+		text = text[at+len(begin):]
+	}
+}
 
 // isPGP looks at the first packet: a signature or what announces one, each with
 // a version, a type and algorithms that there are (RFC 9580, clauses 4.2, 5.2, 5.4).
