@@ -117,11 +117,11 @@ func turned(rotate int) pdf.Array {
 }
 
 // words of a visible signature.
-type words struct{ signed, sealed, reason, place, date string }
+type words struct{ lang, signed, sealed, reason, place, date string }
 
 var languages = map[string]words{
-	"":   {"Digitally signed by", "Electronically sealed by", "Reason: ", "Place: ", "2006-01-02 15:04:05"},
-	"it": {"Firmato digitalmente da", "Sigillo elettronico di", "Motivo: ", "Luogo: ", "02/01/2006 15:04:05"},
+	"":   {"en", "Digitally signed by", "Electronically sealed by", "Reason: ", "Place: ", "2006-01-02 15:04:05"},
+	"it": {"it", "Firmato digitalmente da", "Sigillo elettronico di", "Motivo: ", "Luogo: ", "02/01/2006 15:04:05"},
 }
 
 // lines are those given, or who signed, when, why and where.
@@ -160,10 +160,10 @@ func (o settings) caption() (words, string) {
 }
 
 // said is what a reader aloud says of the signature.
-func (o settings) said() string {
-	_, caption := o.caption()
+func (o settings) said() spoken {
+	say, caption := o.caption()
 	name, _, _ := o.signer()
-	return caption + " " + name
+	return spoken{caption + " " + name, say.lang}
 }
 
 // signer is the name to show, and of a seal also the name that the organisation

@@ -212,7 +212,7 @@ func (f *form) stamp(s slots) error {
 	widget := newWidget(name, sig, page.Ref)
 	widget.Set("Rect", pdf.Rect{}.Array())
 	widget.Set("AP", pdf.NewDict(pdf.Name("N"), f.u.New(emptyForm())))
-	if err := f.attach(widget, page, "Time-stamp", false); err != nil {
+	if err := f.attach(widget, page, spoken{"Time-stamp", "en"}, false); err != nil {
 		return err
 	}
 	return f.register(sig, 0)

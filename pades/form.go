@@ -285,7 +285,7 @@ func (f *form) newName(want, stem string) (string, error) {
 }
 
 // attach adds a widget to its page and to the form.
-func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said string, shown bool) error {
+func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said spoken, shown bool) error {
 	if page.Ref.IsZero() {
 		return fmt.Errorf("page %d is no indirect object", page.Index+1)
 	}

@@ -5,12 +5,15 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
+// spoken is what a reader aloud says of a field, and in which language.
+type spoken struct{ text, lang string }
+
 // tag enters a new widget into the logical structure of a tagged document, so
 // that one that keeps to PDF/UA (ISO 14289-1, 7.18) still does: annotations are
 // reached in the order of the structure, a field has a name that can be read
 // aloud, and a widget that is shown stands in a Form element. A document without
 // tags, and one whose structure is no tree of objects, is left as it is.
-func (f *form) tag(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, said string, shown bool) error {
+func (f *form) tag(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, said spoken, shown bool) error {
 	cat, err := f.doc.Catalog()
 	if err != nil {
 		return err
@@ -28,16 +31,19 @@ func (f *form) tag(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, said string, s
 		return err
 	}
 	p.Set("Tabs", pdf.Name("S"))
-	widget.Set("TU", pdf.Text(said))
-	if !shown {
-		return nil
+	if shown {
+		widget.Set("TU", pdf.Text(said.text))
+		return f.enter(widget, ref, page, root, said.lang)
 	}
-	return f.enter(widget, ref, page, root)
+	if cat.Has("Lang") { // else nothing says in which language it is
+		widget.Set("TU", pdf.Text(said.text))
+	}
+	return nil
 }
 
 // enter makes the Form element of a widget, below the only element of the tree
 // or, where there are several, beside them.
-func (f *form) enter(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, tree pdf.Ref) error {
+func (f *form) enter(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, tree pdf.Ref, lang string) error {
 	root, err := f.u.Edit(tree)
 	if err != nil {
 		return err
@@ -55,7 +61,7 @@ func (f *form) enter(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, tree pdf.Ref
 	}
 	element := f.u.New(pdf.NewDict(
 		pdf.Name("Type"), pdf.Name("StructElem"), pdf.Name("S"), pdf.Name("Form"), pdf.Name("P"), holder, pdf.Name("Pg"), page.Ref,
-		pdf.Name("K"), pdf.NewDict(pdf.Name("Type"), pdf.Name("OBJR"), pdf.Name("Pg"), page.Ref, pdf.Name("Obj"), ref),
+		pdf.Name("Lang"), pdf.Text(lang), pdf.Name("K"), pdf.NewDict(pdf.Name("Type"), pdf.Name("OBJR"), pdf.Name("Pg"), page.Ref, pdf.Name("Obj"), ref),
 	))
 	if err := f.addKid(in, element); err != nil {
 		return err
