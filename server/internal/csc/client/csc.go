@@ -109,9 +109,16 @@ type Info struct {
 	Name     string   `json:"name"`
 	AuthType []string `json:"authType"`
 	OAuth2   string   `json:"oauth2"`
+	Servers  []Server `json:"oauth2Servers"` // since 2.1, in place of the one
 	Methods  []string `json:"methods"`
 
 	Version int `json:"-"` // that we speak with it
+}
+
+// Server is where holders, or clients, get tokens.
+type Server struct {
+	Base     string   `json:"baseUri"`
+	AuthType []string `json:"authType"`
 }
 
 const infoFor = 10 * time.Minute
