@@ -43,7 +43,7 @@ type Client struct {
 
 // New returns a client.
 func New(c Config) (*Client, error) {
-	if c.PerSecond < 0 {
+	if !(c.PerSecond >= 0) { // nor what is no number
 		return nil, fmt.Errorf("per_second: %v calls in a second cannot be", c.PerSecond)
 	}
 	if c.Observe == nil {
@@ -208,7 +208,7 @@ func (c *Client) call(ctx context.Context, operation string, body []Element) (*A
 		return nil, fmt.Errorf("%w: status %d: it may be done later", ErrSilent, resp.StatusCode)
 	case resp.StatusCode/100 != 2:
 		return nil, fmt.Errorf("%w: status %d", ErrUnreadable, resp.StatusCode)
-	case err != nil && !framed(resp) && endsEarly(err, text):
+	case err != nil && (ctx.Err() != nil || !framed(resp) && endsEarly(err, text)): // one that sees us leave may end its answer there
 		return nil, fmt.Errorf("%w: it was cut short: %w", ErrSilent, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)

@@ -208,7 +208,8 @@ func (p *Provider) post(ctx context.Context, address, contentType, token string,
 		outcome = "ok"
 	}
 	a := &answer{status: resp.StatusCode, header: resp.Header, body: b, hidden: append(hidden, token)}
-	a.framed = resp.ContentLength >= 0 || slices.Contains(resp.TransferEncoding, "chunked") || resp.ProtoMajor > 1
+	// One that sees us leave may end its answer there.
+	a.framed = ctx.Err() == nil && (resp.ContentLength >= 0 || slices.Contains(resp.TransferEncoding, "chunked") || resp.ProtoMajor > 1)
 	if len(b) > maxAnswer {
 		a.body, a.framed = nil, true // not read, and never will be
 	}
