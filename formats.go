@@ -186,7 +186,7 @@ func preparePAdES(ctx context.Context, d *Draft) error {
 		discard(d.anew)
 		return err
 	}
-	d.inner, d.why = draft, draft.Anew()
+	d.inner, d.why, d.remarks = draft, draft.Anew(), draft.Remarks()
 	return nil
 }
 

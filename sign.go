@@ -92,6 +92,8 @@ type Signed struct {
 	// in more than one way; empty: it was not. The signed document then begins with
 	// the copy, and not with what was given.
 	Anew []string
+	// Remarks are what was asked for and does nothing in this document.
+	Remarks []string
 	// Source is the signed document where no writer was given: what is in the last
 	// Spool that was made, or, of a PDF, the document that was given with the
 	// signature behind it. It is good as long as these are.
@@ -177,6 +179,8 @@ type Draft struct {
 
 	anew Spool    // a PDF that was written anew
 	why  []string // it was
+
+	remarks []string
 }
 
 // Prepare makes everything of a signature but its value. What the level needs
@@ -461,7 +465,7 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 			return nil, &ades.MalformedError{Format: string(d.form.Format), Where: p.Where, Err: fmt.Errorf("it would not be valid once signed: %s", p.Text)}
 		}
 	}
-	signed := &Signed{Form: d.form, Signature: own, Document: doc, Anew: d.why}
+	signed := &Signed{Form: d.form, Signature: own, Document: doc, Anew: d.why, Remarks: d.remarks}
 	if d.format.level != nil {
 		// A counter-signature has the level of the signature that it is in. What
 		// LT needs was gathered, or the work would have ended there.

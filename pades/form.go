@@ -13,7 +13,9 @@ type form struct {
 	u      *pdf.Update
 	doc    *pdf.Document
 	fields []field
-	perms  permissions
+	// remarks of what does nothing in the document.
+	remarks []string
+	perms   permissions
 
 	field string // full name of the field signed
 }
@@ -52,6 +54,7 @@ func (f *form) sign(o settings, s slots) error {
 		return err
 	}
 	locks := f.locks(o, target)
+	f.remark(o)
 	sig := f.u.New(f.dictionary(o, s, locks))
 	if target != nil {
 		err = f.fill(target, sig, o)
@@ -225,6 +228,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 	var normal pdf.Ref
 	if o.Appearance != nil {
 		rect = page.Place(o.Appearance.box(page))
+		f.remarkPlace(o.Appearance, page)
 		normal, err = o.appearance(f.u, page, rect)
 	} else {
 		normal = f.u.New(emptyForm())

@@ -25,6 +25,7 @@ type Draft struct {
 	password string
 	field    string
 	anew     []string
+	remarks  []string
 }
 
 var _ ades.Draft = (*Draft)(nil)
@@ -75,7 +76,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field, anew: anew}, nil
+	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field, anew: anew, remarks: form.remarks}, nil
 }
 
 // stampRoom is reserved for a time-stamp token with its certificates.

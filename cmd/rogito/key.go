@@ -76,8 +76,11 @@ func (f keyFlags) fromFile(s *session, ask secret, id *identity) error {
 		return err
 	}
 	in, err := rogito.LoadPKCS12(b, password)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Key, err)
+	switch {
+	case errors.Is(err, rogito.ErrKeyPassword):
+		return fmt.Errorf("%s: wrong password (--password-file FILE or ROGITO_KEY_PASSWORD has it)", f.Key)
+	case err != nil:
+		return fmt.Errorf("--key %s: it is no PKCS#12 or PEM file with a private key, or is damaged (%w)", f.Key, err)
 	}
 	id.key, id.cert, id.chain = in.Key, in.Certificate, in.Chain
 	return nil

@@ -64,7 +64,7 @@ func (c *requestCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(s.stderr, "sending")
+	p := s.newProgress("sending")
 	api.sent = p.at
 	var rec requestRecord
 	if err := api.call(s.ctx, http.MethodPost, "/EU-QES_"+c.Kind, body, &rec); err != nil {
