@@ -299,7 +299,7 @@ func (c *comparison) addedField(f *field) {
 		d := difference{what: "signature", field: f.name, shows: shows}
 		if shows {
 			d.page = where
-			d.covers = slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w, where) })
+			d.covers = c.coversMuch(f)
 		}
 		c.add(d)
 	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.area(w.dict) && c.new.decorated(w) }):
@@ -319,23 +319,16 @@ func (m *model) decorated(w *widget) bool {
 	return false
 }
 
+// coversMuch reports whether the pictures of a new signature cover too much.
+func (c *comparison) coversMuch(f *field) bool {
+	return slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w) })
+}
+
 // where finds the page of a field's visible widget.
 func (c *comparison) where(f *field) (number int, shows bool) {
-	if c.pageOf == nil {
-		c.pageOf = make(map[int]int)
-		for _, p := range slices.Backward(c.new.pages) {
-			for _, a := range p.annots {
-				c.pageOf[a.num] = p.number
-			}
-		}
-		delete(c.pageOf, 0)
-	}
 	for _, w := range f.widgets {
-		if !c.new.shows(w.dict) {
-			continue
-		}
-		if n := c.pageOf[w.num]; n != 0 {
-			return n, true
+		if pages := c.new.pagesOf(w.num); len(pages) > 0 && c.new.shows(w.dict) {
+			return pages[0].number, true
 		}
 	}
 	return 0, false
@@ -347,6 +340,11 @@ type da struct {
 	font   string
 	size   float64
 	colour content.Colour
+}
+
+// legible: in such a size and colour text can be read, and hides little.
+func (d da) legible() bool {
+	return (d.size == 0 || d.size >= 4 && d.size <= 72) && d.colour.Luminance() <= 0.5
 }
 
 // parseDA reads a default appearance that every reader takes alike: one font and

@@ -34,7 +34,7 @@ type model struct {
 	odd     bool                      // the form lists something that is no field
 	named   map[int]map[pdf.Name]bool // names in streams that were looked into
 	inks    map[int]*ink              // by page
-	places  map[int]*page             // of annotations, by object number
+	places  map[int][]*page           // of annotations, by object number
 	fonts   map[any]*content.Font     // that content was drawn with
 }
 
