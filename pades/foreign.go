@@ -133,6 +133,9 @@ var quiet = strings.Fields("p i q s u h1 h2 h3 h4 h5 h6 hr br td tr th ul ol li 
 // markup reports whether a browser that takes a file for HTML begins an element
 // here. Names that are hexadecimal strings to a PDF are not looked for.
 func markup(b []byte) bool {
+	if c := b[1] | 0x20; (c < 'a' || c > 'z') && b[1] != '!' {
+		return false
+	}
 	if dressed.Match(b) {
 		return true
 	}

@@ -118,6 +118,32 @@ func all() []slip {
 	two("an object stream with a copy", with(func(d *draft) { d.add(12, copied(d)) }), contract(), elsewhere)
 	two("encrypted, one key for both passwords", sealed("key", "key"), contract(), elsewhere)
 	two("encrypted, a key for each password", sealed("key", "another key"), contract(), elsewhere)
+	// Streams that are not encrypted as the document is.
+	second := "BT /F1 18 Tf 20 150 Td (Pay EUR 7 to Bruno) Tj ET"
+	clear := func(name, dict string, change ...string) {
+		d := sealed("key", "key")
+		d.at(5).body = stream(dict, said)
+		for i := 0; i+1 < len(change); i += 2 {
+			d.replace(14, change[i], change[i+1])
+		}
+		none := contract().replace(5, said, "")
+		if dict == "" {
+			d.at(6).body = stream("", second)
+			none.at(6).body = stream("", "")
+		}
+		two("encrypted, "+name, d, contract(), none)
+	}
+	clear("streams under Identity", "", "/StmF/StdCF", "/StmF/Identity")
+	clear("streams under no filter", "", "/StmF/StdCF", "")
+	clear("one stream under Identity", "/Filter[/Crypt]/DecodeParms[<</Name/Identity>>]")
+	clear("one stream under Identity, by a name", "/Filter/Crypt/DecodeParms<</Name/Identity>>")
+	clear("one stream under no name", "/Filter[/Crypt]")
+	clear("one stream under another filter", "/Filter[/Crypt]/DecodeParms[<</Name/Not>>]", "/CF<<", "/CF<</Not<</CFM/None>>")
+	clear("one stream under a filter that is nowhere", "/Filter[/Crypt]/DecodeParms[<</Name/Gone>>]")
+	clear("content that says it is a table", "/Type/XRef")
+	clear("content that says it is a file", "/Type/EmbeddedFile", "/P -4", "/P -4/EFF/Identity")
+	clear("content that is clear", "/X 1")
+	two("encrypted, strings under Identity", sealed("key", "key").replace(14, "/StrF/StdCF", "/StrF/Identity"), contract(), nil)
 	return append(out, trees()...)
 }
 
