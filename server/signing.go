@@ -89,7 +89,16 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	w.callbacks = callback.New(s.db, s.master, w.guard, nil)
 	w.callbacks.Log = w.audit
 	w.callbacks.Sent, w.callbacks.Settled, w.callbacks.Jobs = s.callbackSent, s.metrics.CalledBack, s.jobs
+	w.callbacks.Record = s.calledBack
 	return s.openRecords()
+}
+
+// calledBack is the record that a callback tells of.
+func (s *Server) calledBack(ctx context.Context, d *callback.Delivery) (any, error) {
+	if d.Scope == enroll.CallbackScope {
+		return s.sig.enroll.Told(ctx, d.Record, enroll.State(d.State))
+	}
+	return s.sig.signing.Told(ctx, d.Record, ledger.State(d.State), d.ReachedAt)
 }
 
 // bases are the addresses that mean this server.

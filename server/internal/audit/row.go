@@ -228,23 +228,16 @@ const events = `length(kind) - length(replace(kind, ' ', '')) + 1`
 // erasure is the detail of the event of an erasure.
 type erasure struct {
 	Events int64 `json:"events"` // whose payload went
-	Left
-}
-
-// Left is what is known of the rest of a record that was erased.
-type Left struct {
-	Row  string   `json:"left,omitempty"` // digest of what its row has from then on
-	Open []string `json:"open,omitempty"` // uses of its key that were under way
 }
 
 // Erase removes the payloads of a record and says so in the log. What the tree
 // holds of them, their digests, takes their place.
-func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string, left Left) error {
+func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string) error {
 	rows, err := dictionaries.rows(ctx, tx, selectRow+`where record_id = $1 and kind <> $2 and payload is not null`, record, KindErased)
 	if err != nil {
 		return unavailable(fmt.Errorf("audit: erase: %w", err))
 	}
-	gone := erasure{Left: left}
+	var gone erasure
 	for _, r := range rows {
 		gone.Events += int64(len(r.entries))
 		// By its keyed digest: it may get its place meanwhile.

@@ -274,6 +274,24 @@ func (s *Service) Refund(ctx context.Context, tx *store.Tx, id string) error {
 	return s.giveBack(ctx, tx, c, c.bill)
 }
 
+// Forget leaves of a charge that is not given back any more the movement of money: an
+// account's statement has that for ever, and what it was for is gone. Where no money
+// moved, nothing stays.
+func (s *Service) Forget(ctx context.Context, tx *store.Tx, id string) error {
+	if id == "" {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `delete from wallet_transactions where id = $1 and amount = 0`, id); err != nil {
+		return fmt.Errorf("billing: forget a charge: %w", err)
+	}
+	_, err := tx.Exec(ctx, `update wallet_transactions set count = null, free = null, paid = null, taken = null, refunded_at = null,
+		token_id = null, product = null, subscribed = null, record_id = null, charge_id = null where id = $1`, id)
+	if err != nil {
+		return fmt.Errorf("billing: forget a charge: %w", err)
+	}
+	return nil
+}
+
 func describe(product string, n int64) string {
 	if n == 1 {
 		return product

@@ -80,11 +80,25 @@ func (s *Service) note(ctx context.Context, tx *store.Tx, c *Certificate, kind, 
 	return s.audit.Append(ctx, tx, audit.Event{Account: c.AccountID, Record: c.ID, Kind: kind, Log: text, Detail: detail})
 }
 
+// CallbackScope is that of callbacks about certificates.
+const CallbackScope = "certificates"
+
 // tell queues a callback for the state a certificate has reached.
 func (s *Service) tell(ctx context.Context, tx *store.Tx, c *Certificate) error {
 	return s.callbacks.Queue(ctx, tx, callback.Message{
-		Account: c.AccountID, Scope: "certificates", Record: c.ID, Target: c.Callback, Data: s.Render(c),
+		Account: c.AccountID, Scope: CallbackScope, Record: c.ID, Target: c.Callback, State: string(c.State), At: c.UpdatedAt,
 	})
+}
+
+// Told is what a callback carries that tells of a state of a certificate. A link that is
+// the holder's alone by now is not in it, whatever state it tells of.
+func (s *Service) Told(ctx context.Context, id string, state State) (any, error) {
+	c, err := s.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c.Link, c.State = c.BuyersLink(), state
+	return s.Render(c), nil
 }
 
 // step moves a certificate, says so in the log, and tells the buyer.

@@ -45,7 +45,7 @@ type Biller interface {
 	// the caller of the context; fault 611 when there is not enough. The id names
 	// the charge.
 	ChargeMany(ctx context.Context, tx *store.Tx, call, record string, n int) (id string, err error)
-	Refund(ctx context.Context, tx *store.Tx, id string) error
+	ledger.Biller
 	// Keep gives back what a charge took for more than n signatures.
 	Keep(ctx context.Context, tx *store.Tx, id string, n int) error
 	// Cover makes a charge pay for n signatures, and says how many it pays for.
@@ -187,7 +187,7 @@ func New(p Deps, c Config) *Service {
 	c = c.withDefaults()
 	s := &Service{
 		Ledger: &ledger.Ledger{Config: ledger.Config{
-			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, KeepRecords: c.KeepRecords, Now: c.Now, Log: c.Log,
+			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, Biller: p.Biller, KeepRecords: c.KeepRecords, Now: c.Now, Log: c.Log,
 		}},
 		Requests: request.Parser{Limits: c.Limits, Guard: p.Guard, AllowSHA1: c.AllowSHA1},
 		db:       p.DB, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
