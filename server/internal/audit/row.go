@@ -122,8 +122,8 @@ func (l *Log) authentic(r *row) bool {
 	return r.genuine
 }
 
-// insert writes rows in one statement. Until they have their places the digests
-// stand beside the texts, which whoever gives the places then need not read.
+// insert writes rows in one statement. Long texts have their digests beside them, so that
+// giving the rows their places does not read megabytes.
 func insert(ctx context.Context, tx *store.Tx, list []*row) error {
 	for part := range slices.Chunk(list, 100) {
 		args := make([]any, 0, 10*len(part))
@@ -132,7 +132,7 @@ func insert(ctx context.Context, tx *store.Tx, list []*row) error {
 			digests := []byte{}
 			if r.seq >= 0 {
 				seq = r.seq
-			} else {
+			} else if len(r.text) > mostBeside {
 				digests = r.sums()
 			}
 			args = append(args, r.account, r.record, r.kinds, r.createdAt, r.salt, r.text, digests, r.base, r.mac, seq)

@@ -88,7 +88,8 @@ create table wallets (
 
 -- A movement of a wallet. One that a call was charged with says what for and how it
 -- was paid, free ones and those of subscriptions too, which move no money. Once the
--- record that it paid for is gone, that is null.
+-- record that it paid for is gone, that is null. Its account is no reference: each
+-- charge would lock, and log, the row of the account.
 create table wallet_transactions (
 	amount      integer not null, -- that moved; spending is below zero
 	vat         integer not null default 0,
@@ -99,7 +100,7 @@ create table wallet_transactions (
 	taken       integer default 0, -- the money
 	refunded_at integer default 0,
 	id          text not null primary key,
-	account_id  text not null references accounts (id),
+	account_id  text not null,
 	description text not null,
 	charge_id   text default '', -- that a later movement belongs to
 	token_id    text default '',
@@ -404,8 +405,8 @@ create index signatures_turn on signatures (turn, id) where state in ('WAIT_VALI
 create index signatures_last_turn on signatures (account_id, turn) where state in ('WAIT_VALIDATION', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING') and turn > 0;
 create index signatures_approval on signatures (account_id, id) where approval = 'WAITING';
 create index signatures_approval_until on signatures (approval_until) where approval = 'WAITING';
-create index signatures_files on signatures (files_until) where files_until > 0;
-create index signatures_created on signatures (created_at);
+create index signatures_files on signatures (files_until) where files_until > 0 and state in ('DONE', 'ERROR');
+create index signatures_created on signatures (created_at) where state in ('DONE', 'ERROR');
 
 create table signature_files (
 	signature_id text    not null,
