@@ -90,11 +90,11 @@ type NetworkConfig struct {
 
 // TrustConfig says whom verification believes.
 type TrustConfig struct {
-	Anchors     []string      `yaml:"anchors" doc:"files with further trusted certificates (PEM)"`
-	Lists       bool          `yaml:"lists" doc:"fetch the European trusted lists (never where network.offline is set); false: only those in the data folder are used"`
-	LOTL        string        `yaml:"lotl" doc:"address of the list of trusted lists; empty: the Commission's"`
-	LOTLAnchors string        `yaml:"lotl_anchors" doc:"file with the certificates (PEM) that sign the list of trusted lists; empty: those of the Official Journal, C/2026/1944, which come with the program"`
-	Policy      string        `yaml:"policy" doc:"file with a validation policy of your own; empty: the default one"`
+	Anchors     []string `yaml:"anchors" doc:"files with further trusted certificates (PEM)"`
+	Lists       bool     `yaml:"lists" doc:"fetch the European trusted lists (never where network.offline is set); false: only those in the data folder are used"`
+	LOTL        string   `yaml:"lotl" doc:"address of the list of trusted lists; empty: the Commission's"`
+	LOTLAnchors string   `yaml:"lotl_anchors" doc:"file with the certificates (PEM) that sign the list of trusted lists; empty: those of the Official Journal, C/2026/1944, which come with the program"`
+	Policy      string   `yaml:"policy" doc:"file with a validation policy of your own; empty: the default one"`
 }
 
 // ScopesConfig says which domains may stand in a scope.
