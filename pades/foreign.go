@@ -73,7 +73,8 @@ func (r *reader) foreign() error {
 		}
 	}
 	const step = 256 << 10
-	buf := make([]byte, min(step+sight, r.src.Size()-from), step+2*sight)
+	piece := min(step+sight, r.src.Size()-from)
+	buf := make([]byte, piece, piece+sight)
 	for at := from; at < r.src.Size(); at += step {
 		if err := r.ctx.Err(); err != nil {
 			return err
