@@ -3,8 +3,12 @@ package rogito
 import (
 	"archive/zip"
 	"bytes"
+	"compress/bzip2"
+	"compress/flate"
+	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
+	"io"
 	"path"
 	"strings"
 
@@ -31,7 +35,7 @@ func named(src ades.Source) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return namedZIP(src)
-	case isArmouredPGP(head), isPGP(head):
+	case isArmouredPGP(head), isPGP(head), isPGP(unpackedPGP(head)):
 		return namedPGP
 	case bytes.HasPrefix(head, []byte("MZ")) && isSignedPE(src, head):
 		return namedPE
@@ -64,6 +68,41 @@ func isArmouredPGP(text []byte) bool {
 		}
 		text = text[at+len(begin):]
 	}
+}
+
+// unpackedPGP is the beginning of what a compressed data packet holds (RFC 9580,
+// clause 5.6), which is how programs write a signed message; nil for anything else.
+func unpackedPGP(b []byte) []byte {
+	if len(b) < 16 {
+		return nil
+	}
+	var body []byte
+	switch {
+	case b[0] == 0xa3: // of no stated length
+		body = b[1:]
+	case b[0] == 0xc8 && b[1] >= 224 && b[1] < 255: // in parts, the first of which is long enough
+		body = b[2:]
+	default:
+		return nil
+	}
+	var r io.Reader
+	switch in := bytes.NewReader(body[1:]); body[0] {
+	case 1:
+		r = flate.NewReader(in)
+	case 2:
+		z, err := zlib.NewReader(in)
+		if err != nil {
+			return nil
+		}
+		r = z
+	case 3:
+		r = bzip2.NewReader(in)
+	default:
+		return nil
+	}
+	out := make([]byte, 64)
+	n, _ := io.ReadFull(r, out)
+	return out[:n]
 }
 
 // isPGP looks at the first packet: a signature or what announces one, each with
