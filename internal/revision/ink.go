@@ -82,7 +82,7 @@ func (m *model) annotInk(out *ink, a annot, p *page) {
 	case kind == "Link" || kind == "Popup":
 	case kind == "Widget" && a.dict.Get("V") == nil && a.dict.Get("MK") == nil && a.dict.Get("Parent") == nil:
 	default:
-		out.pieces = append(out.pieces, drawn{content.Piece{Kind: content.Picture, Box: rect}, a.num})
+		out.pieces = append(out.pieces, drawn{content.Piece{Kind: content.Picture, Box: rect, Says: true, Core: rect}, a.num})
 	}
 }
 

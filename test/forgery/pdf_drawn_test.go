@@ -148,6 +148,21 @@ func makeUnseen(t *testing.T, m *materials) []specimen {
 	}
 	write("digits over digits that are called dots", forged, "(...)", "3")
 	write("digits over digits that are called blanks", forged, "(   )", "3")
+	// A value that readers draw, and another one over it.
+	for name, keys := range map[string]string{"a field": "/Subtype/Widget/FT/Tx/T(first)/V(333)", "a comment": "/Subtype/FreeText/Contents(333)"} {
+		list = append(list, prepared{"digits over " + name + " that readers draw", 0, forged, func(e *editor) {
+			e.setStream(4, "", "n")
+			e.set(102, "<</Type/Annot/Rect[15 140 285 175]/F 4/P 3 0 R/DA(/Helv 18 Tf 0 g)"+keys+">>")
+			e.putField(overAmount + "/FT/Tx")
+			e.put(3, "Annots", "[102 0 R 7 0 R 9 0 R 12 0 R 101 0 R]")
+			if name == "a field" {
+				e.put(6, "Fields", "[102 0 R 7 0 R 9 0 R 101 0 R]")
+			}
+		}, func(e *editor) {
+			e.setStream(110, overBox, "BT 0 g /Helv 18 Tf 2 10 Td (888) Tj ET")
+			e.set(101, "<<"+overAmount+"/FT/Tx/V(888)/AP<</N 110 0 R>>>>")
+		}})
+	}
 	const ground = "1 g 0 0 270 35 re f 0 g BT /Helv 18 Tf 5 10 Td (Pay EUR 900 to Anna) Tj ET"
 	fill := func(keys string) func(e *editor) {
 		return func(e *editor) {
