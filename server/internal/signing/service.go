@@ -57,6 +57,8 @@ type Tokens interface {
 	// HasToken has the transaction fail with an error where an account's token
 	// exists no more.
 	HasToken(ctx context.Context, tx *store.Tx, account, id string, otherwise error) error
+	// Stands says whether a token is what the log tells of it.
+	Stands(ctx context.Context, account, id string) (bool, error)
 	// Apart says whether two tokens of an account share no ancestor.
 	Apart(ctx context.Context, account, former, id string) (bool, error)
 }

@@ -74,7 +74,8 @@ create table spent_tokens (
 	token_id     text  not null,
 	account_id   text  not null,
 	line_id      text  not null,
-	spent_at     integer not null
+	spent_at     integer not null,
+	mac          blob  not null -- keyed digest: which line a token was of
 );
 create index spent_tokens_token on spent_tokens (token_id);
 create index spent_tokens_spent on spent_tokens (spent_at);
