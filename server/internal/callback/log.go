@@ -25,8 +25,8 @@ type Delivery struct {
 	StartedAt, CompletedAt     time.Time
 	CreatedAt                  time.Time
 
-	State                      string    // that it tells of
-	ReachedAt                  time.Time // when the record came to it
+	State     string    // that it tells of
+	ReachedAt time.Time // when the record came to it
 
 	webhookID string
 	headers   []byte // sealed

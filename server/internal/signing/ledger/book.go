@@ -118,7 +118,7 @@ type told struct {
 		Token     string
 		UpdatedAt int64
 	}
-	valid  validated
+	valid validated
 	retained
 	ending
 	error string // line of the last error
