@@ -228,8 +228,12 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 		}
 		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
 	}
-	if told, err := s.told(ctx, f); err != nil || !told {
-		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
+	told, err := s.told(ctx, f)
+	if err != nil { // whether it is a good token is not known: that is no refusal
+		return nil, fault.New(fault.Unavailable, "the audit log cannot be read").Because(err)
+	}
+	if !told {
+		return nil, fault.New(fault.WrongToken, "wrong token")
 	}
 	own := f[0]
 	e := &entry{expire: f.expire(), total: f.ids(func(m member) bool { return m.total })}
