@@ -312,13 +312,13 @@ func (j *builder) perimeters() {
 			if _, known := j.places[o.cadastral]; !known { // then the perimeter's title has to do
 				j.places[o.cadastral] = place{cadastral: o.cadastral, province: p.province, name: p.name}
 			}
-			j.settle(o, here)
+			j.setOutline(o, here)
 		}
 	}
 }
 
-// settle gives a zone its outline, or joins it to what the same file gave before.
-func (j *builder) settle(o *outline, here map[*zoneBuilder]bool) {
+// setOutline gives a zone its outline, or joins it to what the same file gave before.
+func (j *builder) setOutline(o *outline, here map[*zoneBuilder]bool) {
 	g := j.zone(o.cadastral, o.zone)
 	switch {
 	case g.outline == nil:

@@ -75,7 +75,7 @@ func raise(ctx context.Context, g *grown, facts *reader, r ades.AugmentOptions) 
 		if err != nil {
 			return err
 		}
-		need.take(unit)
+		need.addSignature(unit)
 	}
 	if r.Level == ades.LevelT {
 		return nil
@@ -115,19 +115,19 @@ type proof struct {
 func needs(doc *ades.Document) *proof {
 	p := &proof{}
 	for _, s := range doc.Signatures {
-		p.take(s)
+		p.addSignature(s)
 		for _, t := range s.Timestamps {
-			p.take(t.Signature)
+			p.addSignature(t.Signature)
 		}
 	}
 	for _, t := range doc.Timestamps {
-		p.take(t.Signature)
+		p.addSignature(t.Signature)
 	}
 	p.bundle.Add(doc.Evidence...)
 	return p
 }
 
-func (p *proof) take(s *ades.Signature) {
+func (p *proof) addSignature(s *ades.Signature) {
 	if s == nil {
 		return
 	}

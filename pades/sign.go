@@ -52,7 +52,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	s := newSlots(o.room())
+	s := newSlots(o.signatureSize())
 	if err := form.sign(o, s); err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 // stampRoom is reserved for a time-stamp token with its certificates.
 const stampRoom = 8 << 10
 
-// room estimates the size of the signature.
-func (o settings) room() int {
+// signatureSize estimates the size of the signature.
+func (o settings) signatureSize() int {
 	if o.Reserve > 0 {
 		return o.Reserve
 	}
@@ -159,7 +159,7 @@ func (d *Draft) Complete(ctx context.Context, value []byte, r ades.AugmentOption
 func (d *Draft) complete(ctx context.Context, value []byte, r ades.AugmentOptions) (*grown, error) {
 	r.Password = d.password
 	var b bytes.Buffer
-	b.Grow(d.inc.room())
+	b.Grow(d.inc.capacity())
 	if err := d.cms.Finish(&b, value); err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}

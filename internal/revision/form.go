@@ -44,7 +44,7 @@ func (c *comparison) form() {
 			case i < len(was):
 				c.field(was[i], is[i])
 			case i > 0:
-				c.take(is[i])
+				c.accept(is[i])
 				c.add(difference{what: "field-twice", field: name})
 			default:
 				c.addedField(is[i])
@@ -247,9 +247,9 @@ var signatureKeys = []pdf.Name{
 	"TU", "TM", "StructParent", "M", "NM", "Border", "BS", "H", "Q", "Contents", "C", "Lang", "DV",
 }
 
-// take notes the widgets of a new field: on their page nothing more is said of
+// accept notes the widgets of a new field: on their page nothing more is said of
 // them than is said of the field.
-func (c *comparison) take(f *field) {
+func (c *comparison) accept(f *field) {
 	for _, w := range f.widgets {
 		c.accepted[w.num] = true
 	}
@@ -258,7 +258,7 @@ func (c *comparison) take(f *field) {
 // addedField judges a field that was not there. It must be a signature field,
 // with widgets that are nothing else.
 func (c *comparison) addedField(f *field) {
-	c.take(f)
+	c.accept(f)
 	if c.new.kind(f) != "Sig" {
 		c.add(difference{what: "field-added", field: f.name})
 		return

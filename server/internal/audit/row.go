@@ -187,8 +187,8 @@ func scanRow(from store.Row) (*row, error) {
 	return r, nil
 }
 
-// tell gives the events of a row their texts.
-func (r *row) tell(text []byte) {
+// setTexts gives the events of a row their texts.
+func (r *row) setTexts(text []byte) {
 	texts := bytes.Split(text, between)
 	for i, e := range r.entries {
 		if e.Payload = unreadable; len(texts) == len(r.entries) {

@@ -153,7 +153,7 @@ func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*r
 		id, difference, ok := split(r.text)
 		if !ok {
 			if len(r.text) > 0 {
-				r.tell(r.text)
+				r.setTexts(r.text)
 			}
 			continue
 		}
@@ -167,7 +167,7 @@ func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*r
 				d = c.add(id, recurring)
 			}
 		}
-		r.tell(undo(d, difference))
+		r.setTexts(undo(d, difference))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *row) unpackWords() {
 		text = undo(d, difference)
 	}
 	if len(text) > 0 {
-		r.tell(text)
+		r.setTexts(text)
 	}
 }
 

@@ -26,7 +26,7 @@ func (l *Log) Sequence(ctx context.Context) (int, error) {
 	if l.db.Dialect() == store.SQLite {
 		return 0, nil
 	}
-	_, waits, err := l.look(ctx)
+	_, waits, err := l.readHead(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -55,10 +55,10 @@ type waiting struct{ first, last int64 }
 
 func (w waiting) some() bool { return w.first > 0 }
 
-// look reads the head as sequence does, and what waits. It only reads: to take the head
+// readHead reads the head as sequence does, and what waits. It only reads: to take the head
 // is to write it, and every server with nothing to do made two durable commits a
 // second for that.
-func (l *Log) look(ctx context.Context) (h *head, w waiting, err error) {
+func (l *Log) readHead(ctx context.Context) (h *head, w waiting, err error) {
 	query := readHead
 	if l.db.Dialect() == store.PostgreSQL {
 		query = `select ` + headColumns + `, coalesce((select min(n) from audit_events where seq is null), 0),

@@ -168,7 +168,7 @@ func (s *Sender) attempt(ctx context.Context, c job.Claim) (wait time.Duration, 
 		return 0, err
 	}
 	d.Elapsed = s.now().Sub(d.StartedAt)
-	return 0, s.settle(ctx, c, d, out)
+	return 0, s.recordAttempt(ctx, c, d, out)
 }
 
 // outcome of one attempt: a status, or why there is none.
@@ -247,8 +247,8 @@ func retryAfter(v string, now time.Time) time.Duration {
 	return min(max(d, 0), longestDelay)
 }
 
-// settle records an attempt and plans the next.
-func (s *Sender) settle(ctx context.Context, c job.Claim, d *Delivery, out outcome) error {
+// recordAttempt records an attempt and plans the next.
+func (s *Sender) recordAttempt(ctx context.Context, c job.Claim, d *Delivery, out outcome) error {
 	d.Status, d.Problem = out.status, out.problem
 	taken := out.status >= 200 && out.status < 300
 	last := d.Attempts >= d.Retry

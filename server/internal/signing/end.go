@@ -92,7 +92,7 @@ func (x *run) insertEnded(ctx context.Context, tx *store.Tx, no *ledger.Refusal)
 	if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, x.record.ID, 0); err != nil {
 		return err
 	}
-	return x.tell(ctx, tx, x.record)
+	return x.queueCallback(ctx, tx, x.record)
 }
 
 // storeError ends a stored record; the price comes back.
@@ -146,7 +146,7 @@ func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events 
 	if err := x.audit.Append(ctx, tx, events...); err != nil {
 		return err
 	}
-	return x.tell(ctx, tx, x.record)
+	return x.queueCallback(ctx, tx, x.record)
 }
 
 // signedEvents tell of each signature and of the signed document.
@@ -178,8 +178,8 @@ func (x *run) achieved(out *signedDocument) string {
 	return out.level
 }
 
-// tell queues a callback for the state that a record has reached.
-func (x *run) tell(ctx context.Context, tx *store.Tx, r *ledger.Record) error {
+// queueCallback queues a callback for the state that a record has reached.
+func (x *run) queueCallback(ctx context.Context, tx *store.Tx, r *ledger.Record) error {
 	if r.Callback == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ func (s *Service) Work(ctx context.Context, c job.Claim) error {
 	x.lease, x.starts, x.failures = c.Lease, c.Starts, c.Failures
 	defer x.close()
 	if err := x.once(ctx); err != nil {
-		return x.settle(ctx, c, err)
+		return x.retryOrFail(ctx, c, err)
 	}
 	return nil
 }
@@ -111,10 +111,10 @@ func (x *run) waitLonger() time.Duration {
 	return min(x.config.Lease<<min(x.starts-1, 20), longestPause)
 }
 
-// settle decides what becomes of a record whose work failed for a reason of our
+// retryOrFail decides what becomes of a record whose work failed for a reason of our
 // own: another try after a pause, and the third failure is its end. Work that
 // was cut short by our own stop is begun again at once, by whoever is first.
-func (x *run) settle(ctx context.Context, c job.Claim, cause error) error {
+func (x *run) retryOrFail(ctx context.Context, c job.Claim, cause error) error {
 	if errors.Is(cause, ledger.ErrLost) || errors.Is(cause, fault.NotFound) {
 		return nil
 	}
