@@ -171,7 +171,10 @@ func (o output) each(s *session, paths []string, make_ maker) error {
 		} else {
 			name, write := make_(baseOf(p.path), f)
 			to = o.place(p.path, name, single)
-			err = writeFile(to, o.Force, bar.reading(f, single, write))
+			if single {
+				bar.watch(f)
+			}
+			err = writeFile(to, o.Force, write)
 			f.Close()
 		}
 		if err != nil {

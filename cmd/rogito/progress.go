@@ -61,14 +61,12 @@ func (b beside) Write(text []byte) (int, error) {
 // largeFile is from which size on the reading of a file is shown.
 const largeFile = 64 << 20
 
-// reading shows how far a large file is read, while something is made of it. It may
-// be read several times.
-func (p *progress) reading(f *sourceFile, wanted bool, write func(io.Writer) error) func(io.Writer) error {
-	if wanted && p.tty && f.Size() >= largeFile {
+// watch shows how far a large file is read, which may be several times.
+func (p *progress) watch(f *sourceFile) {
+	if p.tty && f.Size() >= largeFile {
 		p.size = true
 		f.seen = func(at int64) { p.near(at, f.Size()) }
 	}
-	return write
 }
 
 // near shows a place that is not the end, at most ten times a second.

@@ -157,8 +157,13 @@ func (c *signCommand) idle(form rogito.Form) (remarks []string) {
 		name string
 		set  bool
 	}{
-		{"--visible", c.Visible != ""}, {"--reason", c.Reason != ""}, {"--location", c.Location != ""}, {"--contact", c.Contact != ""},
-		{"--field", c.Field != ""}, {"--certify", c.Certify != 0}, {"--lock", len(c.Lock) > 0},
+		{"--visible", c.Visible != ""},
+		{"--reason", c.Reason != ""},
+		{"--location", c.Location != ""},
+		{"--contact", c.Contact != ""},
+		{"--field", c.Field != ""},
+		{"--certify", c.Certify != 0},
+		{"--lock", len(c.Lock) > 0},
 	} {
 		if f.set {
 			remarks = append(remarks, f.name+" does nothing here: it is for PDF, and this became "+string(form.Format))

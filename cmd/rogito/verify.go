@@ -103,7 +103,7 @@ func (c *verifyCommand) Run(s *session) error {
 	items := numbered(s.walk(files, o.Expect == (ades.Expectation{})))
 	inOrder(items, func(it numberedItem) judged {
 		if f, ok := it.Source.(*sourceFile); ok && show.done != nil && show.done.size {
-			show.done.reading(f, true, nil)
+			show.done.watch(f)
 		}
 		return c.one(s, v, o, it)
 	}, show.take)

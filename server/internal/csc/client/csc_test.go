@@ -168,5 +168,4 @@ func TestOAuthBase(t *testing.T) {
 			t.Errorf("%s: %q", info, base)
 		}
 	}
-
 }
