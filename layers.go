@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path"
 	"slices"
-	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
@@ -116,7 +114,7 @@ func (n *nest) names(f ades.File, level int) bool {
 // archive is a ZIP that is no container: its files are opened where that is
 // asked for, and are what counts.
 func (n *nest) archive(f ades.File, level int) error {
-	files, problems, err := asic.Files(n.ctx, f.Source)
+	files, problems, err := Archived(n.ctx, f.Source)
 	if err != nil {
 		return err
 	}
@@ -124,7 +122,6 @@ func (n *nest) archive(f ades.File, level int) error {
 	if n.o.Recursive { // only then is there anything to be taken for signed
 		d.Problems = problems
 	}
-	files = slices.DeleteFunc(files, litter)
 	l := &report.Layer{Level: level, Name: f.Name, Document: d}
 	var beside map[string]ades.File
 	if n.o.Recursive {
@@ -184,26 +181,6 @@ func (n *nest) mail(f ades.File, level int) error {
 	// What is covered from outside needs no layer: its attachments lie in what
 	// holds it.
 	return n.inside(l, f.Source, level-1, nil)
-}
-
-// litter is what systems leave in archives by themselves: it is of their own
-// formats, is shown to nobody, and needs no signature in a plain archive.
-func litter(f ades.File) bool {
-	base := path.Base(f.Name)
-	mark := ""
-	switch {
-	case strings.HasPrefix(f.Name, "__MACOSX/") && strings.HasPrefix(base, "._"):
-		mark = "\x00\x05\x16\x07" // AppleDouble
-	case base == ".DS_Store":
-		mark = "\x00\x00\x00\x01Bud1"
-	case strings.EqualFold(base, "Thumbs.db"):
-		mark = "\xd0\xcf\x11\xe0" // compound file
-	default:
-		return false
-	}
-	head := make([]byte, len(mark))
-	n, _ := f.Source.ReadAt(head, 0)
-	return string(head[:n]) == mark
 }
 
 // given holds the document against what the caller names: content that is

@@ -13,7 +13,6 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/asic"
 )
 
 // item is a file that a command was led to: by its name, in a folder or in a zip.
@@ -113,7 +112,7 @@ func (s *session) unzip(it item, zips bool, depth int, yield func(item) bool) bo
 	if !zips || depth == maxZips || it.err != nil || !begins(it.Source, "PK") || rogito.Detect(it.Source) != rogito.KindZIP {
 		return yield(it)
 	}
-	files, problems, err := asic.Files(s.ctx, it.Source)
+	files, problems, err := rogito.Archived(s.ctx, it.Source)
 	it.broken = ades.Fatal(problems)
 	if err != nil || it.broken || len(files) == 0 {
 		return yield(it)
