@@ -50,8 +50,12 @@ func (a *API) failAs(w http.ResponseWriter, r *http.Request, op *Op, err error) 
 		c.code, c.message = f.Code, f.Text
 	}
 	h := w.Header()
-	if f.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	after := f.RetryAfter
+	if after == 0 && f.HTTP() == http.StatusServiceUnavailable { // it always says when to come back
+		after = retrySoon
+	}
+	if after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}
 	status, foreign := f.HTTP(), any(nil)
 	if op != nil && op.Refuse != nil {
