@@ -28,6 +28,7 @@ internal/version
 internal/redact
 internal/fetch
 internal/await
+internal/draw
 internal/corpus             ades
 internal/foreign            ades
 internal/finding            ades internal/limits internal/visible
