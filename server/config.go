@@ -10,6 +10,7 @@ import (
 	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
+	"rogito.dev/rogito/server/internal/sms"
 )
 
 // Config is everything that can be set. It is read from defaults, one YAML
@@ -53,6 +54,8 @@ type Config struct {
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
 	Mail      mail.Config             `yaml:"mail"`
+	SMS       sms.Config              `yaml:"sms"`
+	Operator  OperatorConfig          `yaml:"operator"`
 	Sandbox   SandboxConfig           `yaml:"sandbox"`
 	Jobs      JobsConfig              `yaml:"jobs"`
 	Metrics   MetricsConfig           `yaml:"metrics"`
@@ -185,6 +188,15 @@ type AuditConfig struct {
 	ExportEvery time.Duration `yaml:"export_every" doc:"how often, if there is anything new"`
 }
 
+// OperatorConfig is who runs this server, for the people who are asked to sign and
+// who get certificates.
+type OperatorConfig struct {
+	Name       string `yaml:"name" doc:"name of who runs this server, on the pages for signers and holders and in messages to them; empty: Rogito"`
+	Logo       string `yaml:"logo" doc:"file with the operator's logo for those pages: PNG, JPEG or SVG, at most 256 kB; empty: none"`
+	PrivacyURL string `yaml:"privacy_url" doc:"address of the privacy notice, linked from those pages and messages"`
+	TermsURL   string `yaml:"terms_url" doc:"address of the terms of use, linked from those pages"`
+}
+
 // SandboxConfig is what the first start of a sandbox makes beside its own.
 type SandboxConfig struct {
 	Certificates []SandboxCertificate `yaml:"certificates" doc:"test pairs of the operator's choice: kind (automatic, otp, eseal), username, password"`
@@ -244,6 +256,7 @@ func Defaults() Config {
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour, ExportEvery: 24 * time.Hour},
 		Mail:      mail.Config{Security: "starttls"},
+		SMS:       sms.Config{Method: "POST"},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
 		Telemetry: monitor.TelemetryConfig{Sample: 0.1},
 		Log:       logging.Config{Level: "info"},
