@@ -264,7 +264,7 @@ func addressOf(r *http.Request) string {
 
 func (p *Pages) blank(r *http.Request) *view {
 	lang := look.Language(r)
-	return &view{Head: look.Head{Title: look.T("Your signing certificate", "Il tuo certificato di firma"), Lang: lang}, T: translations[string(lang)]}
+	return &view{Head: look.Head{Title: look.T("Your signing certificate", "Il tuo certificato di firma"), Lang: lang, Private: true}, T: translations[string(lang)]}
 }
 
 // statement hands out the document that the holder signs.
