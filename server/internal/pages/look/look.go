@@ -142,7 +142,7 @@ type Head struct {
 	Doors   []Door
 	Operator
 	Switch string // the address of this page in the other language
-	Assets  string // the folder of static files, with their version
+	Assets string // the folder of static files, with their version
 }
 
 func (h *Head) head() *Head { return h }
@@ -264,7 +264,8 @@ func (s *Site) FailTo(w http.ResponseWriter, r *http.Request, err error, way Lin
 	if p.Title.IsZero() {
 		p.Title = T("That did not work", "Non ha funzionato")
 	}
-	if p.Back == "" {
+	p.Private = strings.HasPrefix(r.URL.Path, "/sign/") || strings.HasPrefix(r.URL.Path, "/enrol/")
+	if p.Back == "" && !p.Private {
 		p.Back, p.Go = "/", T("To the start page", "Alla pagina iniziale")
 	}
 	s.own.Render(w, r, p.Status, "refusal", p)
