@@ -180,6 +180,7 @@ type view struct {
 	Sidebar   bool // the part that says what it is about
 	UILogo    string
 	Typed1    string // what was typed before, or the person's name
+	TypedHelp look.Text
 }
 
 func (p *Pages) blank(v *people.Visit) *view {
@@ -249,6 +250,7 @@ func (p *Pages) render(w http.ResponseWriter, r *http.Request, v *people.Visit, 
 	}
 	if now.Drawn && len(now.Codes)+len(now.Identify) == 0 && !now.Over {
 		x.Scripts = append(x.Scripts, "drawn.js")
+		x.TypedHelp = look.T("If you draw your signature, this may stay as it is.", "Se disegni la firma, può restare com'è.")
 	}
 	p.end(w, r, x, v)
 	if now.Pending {
@@ -318,9 +320,9 @@ func (p *Pages) act(do func(http.ResponseWriter, *http.Request, *people.Visit) e
 			err = do(w, r, v)
 		}
 		if err == nil {
-			to := v.Path()
+			to := v.Path() + "#act" // where the next step is: on a telephone it is below the document
 			if v.Person.State.Final() {
-				to += "?ended"
+				to = v.Path() + "?ended"
 			}
 			http.Redirect(w, r, to, http.StatusSeeOther)
 			return
