@@ -162,6 +162,8 @@ type Service struct {
 	computing    chan struct{}                        // workers that use a key, one for each processor
 	remembered   memory
 	background   background
+	// People works on what people sign.
+	People People
 	// Render turns a record into what callbacks carry.
 	Render func(*ledger.Record) any
 }

@@ -111,12 +111,12 @@ func (p *Pages) answer(method string) http.HandlerFunc {
 			}
 			values = r.PostForm
 		}
-		order, token, err := p.enroll.Answer(r.Context(), method, values)
+		address, token, err := p.enroll.Answer(r.Context(), method, values)
 		if err != nil {
 			p.turnedDown(w, r, err)
 			return
 		}
-		http.Redirect(w, r, "/enrol/"+order+"/answer?token="+token, http.StatusSeeOther)
+		http.Redirect(w, r, address+"/answer?token="+token, http.StatusSeeOther)
 	}
 }
 
@@ -175,12 +175,12 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, card [][]byte) {
 	for _, der := range card {
 		values.Add("certificate", string(der))
 	}
-	order, token, err := p.enroll.Answer(r.Context(), "cns", values)
+	address, token, err := p.enroll.Answer(r.Context(), "cns", values)
 	if err != nil {
 		p.turnedDown(w, r, err)
 		return
 	}
-	http.Redirect(w, r, p.public+"/enrol/"+order+"/answer?token="+token, http.StatusSeeOther)
+	http.Redirect(w, r, p.public+address+"/answer?token="+token, http.StatusSeeOther)
 }
 
 var noCard = &identify.Refusal{

@@ -91,7 +91,10 @@ type Person struct {
 	Act      *PersonAct       `json:"act,omitempty"`
 	Reason   string           `json:"reason,omitempty"` // for declining
 	SignedAt time.Time        `json:"signedAt,omitzero"`
+	Seq      int              `json:"seq,omitempty"`  // of the act among those of the record, from 1
 	Made     []MadeFile       `json:"made,omitempty"` // by the act
+
+	sealed []byte // as the row has it
 }
 
 // Shown is a document as somebody has seen it.
@@ -118,8 +121,9 @@ type PersonProof struct {
 	Issuer  string            `json:"issuer,omitempty"`
 	Level   string            `json:"level,omitempty"`
 	At      time.Time         `json:"at"`
-	Subject []byte            `json:"subject"` // what was proven, as JSON
-	Files   map[string]string `json:"files,omitempty"`
+	Subject []byte            `json:"subject"`         // what was proven, as JSON
+	Files   map[string]string `json:"files,omitempty"` // traits of the evidence, by name
+	Request string            `json:"request,omitempty"`
 	Browser []byte            `json:"browser"`
 }
 
@@ -138,4 +142,5 @@ type PersonAct struct {
 type MadeFile struct {
 	Index  int    `json:"index"`
 	SHA256 string `json:"sha256"`
+	Traits string `json:"traits"` // see File.Traits
 }

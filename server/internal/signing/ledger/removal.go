@@ -53,13 +53,16 @@ func (s *Ledger) oldRecords(ctx context.Context, at time.Time, most int) ([]stri
 // tombstone leaves of a record that it was there, and says in which state it ended.
 func tombstone(ctx context.Context, tx *store.Tx, id string, at time.Time) (state State, err error) {
 	err = tx.QueryRow(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
-			callback = null, error_message = '', signer = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and `+only(`deleted_at = 0`)+` returning state`,
+			callback = null, error_message = '', signer = '', approval = '', acts = 0, lease_by = '', lease_until = 0 where id = $2 and `+only(`deleted_at = 0`)+` returning state`,
 		store.Millis(at), id).Scan(&state)
 	if errors.Is(err, store.ErrNoRows) {
 		return state, fault.New(fault.NotFound, "no such signature")
 	}
 	if err != nil {
 		return state, fmt.Errorf("signing: erase: %w", err)
+	}
+	if _, err = tx.Exec(ctx, `delete from signers where signature_id = $1`, id); err != nil {
+		return state, err
 	}
 	_, err = tx.Exec(ctx, `delete from signature_files where signature_id = $1`, id)
 	return state, err
@@ -70,7 +73,7 @@ func (s *Ledger) forgetFiles(ctx context.Context, tx *store.Tx, r *Record, at ti
 	if _, err := tx.Exec(ctx, `update signatures set files_until = -abs(files_until) where id = $1`, r.ID); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2`, store.Millis(at), r.ID); err != nil {
+	if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2 and role <> '`+RoleEvidence+`'`, store.Millis(at), r.ID); err != nil {
 		return err
 	}
 	told := Events{Record: r}

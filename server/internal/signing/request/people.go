@@ -2,6 +2,12 @@ package request
 
 import "time"
 
+// Types of records that people sign.
+const (
+	SES = "EU-SES"
+	AES = "EU-AES"
+)
+
 // PeopleOptions are the options of a request that people sign, beside level and
 // timezone, which are those of every signature.
 type PeopleOptions struct {
@@ -14,6 +20,7 @@ type PeopleOptions struct {
 	Decline   bool         `json:"decline"`
 	Merge     bool         `json:"merge"`
 	Template  string       `json:"template,omitempty"` // that it was made from
+	Signers   int          `json:"signers"`            // how many are asked
 }
 
 // UI is how the signer's page looks. Colours are #rrggbb; empty ones are the page's own.
