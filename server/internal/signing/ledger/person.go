@@ -79,7 +79,13 @@ type Person struct {
 	Signatures     []Place  `json:"signatures"`
 
 	// What became of it.
-	Places   [][]Place        `json:"places,omitempty"` // of each document, where their fields go
+	Places   [][]Place        `json:"places,omitempty"`  // of each document, where their fields go
+	Problem  string           `json:"problem,omitempty"` // why the last act came to nothing
+	Trouble  int              `json:"trouble,omitempty"` // its number
+	Asked    string           `json:"asked,omitempty"`   // address that a code was last asked for from
+	AskedAt  time.Time        `json:"askedAt,omitzero"`
+	Sure     string           `json:"sure,omitempty"` // address that a code was last given from, or the last click made
+	SureAt   time.Time        `json:"sureAt,omitzero"`
 	Invited  time.Time        `json:"invited,omitzero"`
 	Reminded time.Time        `json:"reminded,omitzero"`
 	Spoken   string           `json:"spoken,omitempty"` // the language of the page they saw
@@ -129,13 +135,16 @@ type PersonProof struct {
 
 // PersonAct is the last click: what is to be signed, and nothing else is.
 type PersonAct struct {
-	At      time.Time `json:"at"`
-	From    string    `json:"from"` // address
-	Typed   string    `json:"typed,omitempty"`
-	Drawn   []byte    `json:"drawn,omitempty"`  // a PNG
-	Shown   []Shown   `json:"shown"`            // what was seen before
-	Secret  []byte    `json:"secret,omitempty"` // password of a certificate of their own; gone at the end
-	Version string    `json:"credential,omitempty"`
+	At    time.Time `json:"at"`
+	From  string    `json:"from"` // address
+	Typed string    `json:"typed,omitempty"`
+	Drawn []byte    `json:"drawn,omitempty"` // a PNG
+	Shown []Shown   `json:"shown"`           // what was seen before
+	// Of a certificate of their own. The password is gone once the act is made.
+	Certificate string `json:"certificate,omitempty"`
+	Password    string `json:"password,omitempty"`
+	OTP         string `json:"otp,omitempty"`
+	Version     string `json:"credential,omitempty"`
 }
 
 // MadeFile is a document as an act left it.
