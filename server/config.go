@@ -54,6 +54,8 @@ type Config struct {
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
 	Mail      mail.Config             `yaml:"mail"`
+	Prices    PricesConfig            `yaml:"prices"`
+	SES       SESConfig               `yaml:"ses"`
 	SMS       sms.Config              `yaml:"sms"`
 	Operator  OperatorConfig          `yaml:"operator"`
 	Sandbox   SandboxConfig           `yaml:"sandbox"`
@@ -130,6 +132,19 @@ type MoneyConfig struct {
 	Lookup                string `yaml:"lookup" doc:"a quotation beyond the free ones, in EUR"`
 	LookupSubscription    string `yaml:"lookup_subscription" doc:"a quotation of a subscription, in EUR"`
 	VAT                   int    `yaml:"vat" doc:"percent of value added tax that a transaction names"`
+}
+
+// PricesConfig is the price list of what people sign.
+type PricesConfig struct {
+	SES string `yaml:"ses" doc:"a request that people sign (EU-SES, EU-AES), in EUR"`
+}
+
+// SESConfig is about documents that people sign.
+type SESConfig struct {
+	Certificate  string        `yaml:"certificate" doc:"username of the seal on this server that signs for people (EU-SES); empty: the server's own seal"`
+	Password     string        `yaml:"password" secret:"true" doc:"its password; meant for the environment"`
+	PasswordFile string        `yaml:"password_file" doc:"file with its password"`
+	Expires      time.Duration `yaml:"expires" doc:"how long people have to sign, where a request says nothing"`
 }
 
 // OMIConfig is about real-estate quotations.
@@ -237,8 +252,10 @@ func Defaults() Config {
 			Signature: "0.050", SignatureSubscription: "0.013",
 			Certificate: "137", Lookup: "0.02", LookupSubscription: "0.003", VAT: 22,
 		},
-		Trust: TrustConfig{Lists: true},
-		OMI:   OMIConfig{FreePerDay: 1440},
+		Prices: PricesConfig{SES: "0.09"},
+		SES:    SESConfig{Expires: 30 * 24 * time.Hour},
+		Trust:  TrustConfig{Lists: true},
+		OMI:    OMIConfig{FreePerDay: 1440},
 		Signing: SigningConfig{
 			LockFailures: 5, LockTime: 15 * time.Minute, Hold: time.Minute,
 			Levels: map[int][]string{

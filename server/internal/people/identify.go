@@ -126,6 +126,15 @@ func (s *Service) ShowCard(ctx context.Context, v *Visit, card [][]byte) (string
 
 // Return is of Page.
 func (s *Service) Return(ctx context.Context, record, token string, shown Browsers, fresh Browser) (*Visit, error) {
+	v, err := s.comeBack(ctx, record, token, shown, fresh)
+	var turned *Turned
+	if errors.As(err, &turned) {
+		v = turned.Visit
+	}
+	return v, err
+}
+
+func (s *Service) comeBack(ctx context.Context, record, token string, shown Browsers, fresh Browser) (*Visit, error) {
 	id, err := s.Enroll.AnswerOf(ctx, token)
 	if err != nil {
 		return nil, err

@@ -174,7 +174,7 @@ func (s *Service) message(r *ledger.Record, p *ledger.Person, kind, channel, cod
 		title = map[string]string{"it": "un documento", "en": "a document"}[lang]
 	}
 	title = oneLine(title, 120)
-	link := s.Link(r, p)
+	link := s.Signing.Link(r, p)
 	t := texts[lang][kind]
 	fill := strings.NewReplacer("{name}", p.FullName(), "{title}", title, "{operator}", s.config.Operator, "{link}", link,
 		"{until}", r.Options.People.ExpiresAt.UTC().Format("2006-01-02 15:04 MST"), "{why}", r.ErrorMessage)

@@ -46,9 +46,8 @@ type Parts struct {
 
 // Config of a Service. Zero fields take the contract's defaults.
 type Config struct {
-	PublicURL string
-	Operator  string        // its name, in messages
-	Expires   time.Duration // zero means 30 days
+	Operator string        // its name, in messages
+	Expires  time.Duration // zero means 30 days
 	// Seal is the certificate that EU-SES signs with: username and password of one on
 	// this server; empty: the server's own seal.
 	Seal, SealPassword string
@@ -129,11 +128,6 @@ func newUUID() string {
 
 // newSecret is that of a link: 208 bits.
 func newSecret() string { return rand.Text() + rand.Text() }
-
-// Link is the address of a person's page.
-func (s *Service) Link(r *ledger.Record, p *ledger.Person) string {
-	return s.config.PublicURL + "/sign/" + r.ID + "/" + p.Secret
-}
 
 // due are those whose turn it is.
 func due(r *ledger.Record) (all []*ledger.Person) {

@@ -72,6 +72,7 @@ type Config struct {
 	Lease        time.Duration // zero means 15 seconds
 	Fetch        fetch.Limits
 	SpoolDir     string
+	PublicURL    string
 	Able         func(context.Context) error // what keeps us from storing what a key makes; nil: nothing
 	Stamper      ades.Stamper                // configured or embedded time-stamp authority
 	Gatherer     ades.Gatherer               // for LT and above
@@ -188,7 +189,7 @@ func New(p Deps, c Config) *Service {
 	c = c.withDefaults()
 	s := &Service{
 		Ledger: &ledger.Ledger{Config: ledger.Config{
-			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, KeepRecords: c.KeepRecords, Now: c.Now, Log: c.Log,
+			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, KeepRecords: c.KeepRecords, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log,
 		}},
 		Requests: request.Parser{Limits: c.Limits, Guard: p.Guard, AllowSHA1: c.AllowSHA1},
 		db:       p.DB, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,

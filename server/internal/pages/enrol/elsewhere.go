@@ -158,12 +158,15 @@ func (p *Pages) Card(w http.ResponseWriter, r *http.Request) {
 // identified.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request, card [][]byte) {
 	c, err := p.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret"))
+	if errors.Is(err, fault.NotFound) && p.OtherCard != nil && p.OtherCard(w, r, card) {
+		return
+	}
 	if err != nil {
 		p.fail(w, r, err)
 		return
 	}
 	if len(card) == 0 { // no try
-		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: fault.New(fault.IdentityRefused, "%s", noCard.English).Because(noCard)})
+		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: NoCard()})
 		return
 	}
 	d, err := p.enroll.Begin(r.Context(), c, "cns", "", "")
@@ -183,6 +186,11 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, card [][]byte) {
 	http.Redirect(w, r, p.public+address+"/answer?token="+token, http.StatusSeeOther)
 }
 
+// NoCard is the refusal of who showed none.
+func NoCard() error {
+	return fault.New(fault.IdentityRefused, "%s", noCard.English).Because(noCard)
+}
+
 var noCard = &identify.Refusal{
 	Reason: "no card", English: "Your browser showed no card. Insert it, close the browser if it has asked for a certificate before, and try again.",
 	Italian: "Il browser non ha mostrato nessuna carta. Inseriscila, chiudi il browser se ti ha già chiesto un certificato, e riprova.",
@@ -190,6 +198,9 @@ var noCard = &identify.Refusal{
 
 // turnedDown shows why an identification did not succeed, and a way on.
 func (p *Pages) turnedDown(w http.ResponseWriter, r *http.Request, err error) {
+	if p.OtherRefusal != nil && p.OtherRefusal(w, r, err) {
+		return
+	}
 	v := p.blank(r)
 	var known *enroll.Refused
 	if errors.As(err, &known) && known.Certificate != nil {

@@ -25,6 +25,7 @@ type Config struct {
 	Audit       *audit.Log
 	Callbacks   *callback.Sender
 	KeepRecords time.Duration
+	PublicURL   string // where people reach their pages
 	Now         func() time.Time
 	Log         *slog.Logger
 }

@@ -38,6 +38,11 @@ func (r *Record) ByPeople() bool { return r.Options.People != nil }
 // allFiles are those of the record, with what it has beside its documents.
 func (r *Record) allFiles() []*File { return slices.Concat(r.files(), r.Work, r.Evidence) }
 
+// Link is the address of a person's page.
+func (s *Ledger) Link(r *Record, p *Person) string {
+	return s.PublicURL + "/sign/" + r.ID + "/" + p.Secret
+}
+
 // Pending says that the last click was made, and what it asks for is not.
 func (p *Person) Pending() bool { return p.Act != nil && !p.State.Final() }
 

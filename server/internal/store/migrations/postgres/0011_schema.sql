@@ -450,6 +450,7 @@ create table templates (
 	id         text   not null primary key,
 	account_id text   not null,
 	sealed     bytea not null,
+	blob       text   not null, -- its document
 	created_at bigint not null
 );
 create index templates_account on templates (account_id, id);
