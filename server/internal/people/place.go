@@ -2,7 +2,6 @@ package people
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -82,17 +81,54 @@ func (f *finder) find(ctx context.Context, persons []*ledger.Person, all [][][]l
 			all[i][f.index] = append(all[i][f.index], place)
 		}
 	}
-	for i, p := range persons { // behind those who have a place
-		if p.Role != ledger.RoleSigner || len(p.Signatures) > 0 {
-			continue
+	var without []int
+	for i, p := range persons {
+		if p.Role == ledger.RoleSigner && len(p.Signatures) == 0 {
+			without = append(without, i)
 		}
-		place, err := f.free(ctx)
-		if err != nil {
-			return err
-		}
-		all[i][f.index] = []ledger.Place{place}
 	}
-	return nil
+	found, err := f.spread(ctx, len(without))
+	for k, i := range without {
+		if err == nil {
+			all[i][f.index] = []ledger.Place{found[k]}
+		}
+	}
+	return err
+}
+
+// shrunk are the sizes of fields that nobody has placed, where a page has no room for all
+// of them.
+var shrunk = []float64{1, 0.75, 0.5, 0.35, 0.25}
+
+// spread finds places for so many, all of one size, beside and below what stands there.
+func (f *finder) spread(ctx context.Context, n int) ([]ledger.Place, error) {
+	for pages := 1; n > 0 && pages <= min(f.pages, mostAnchorPages); pages++ {
+		for _, scale := range shrunk {
+			before := map[int][]sketch.Box{}
+			for page, boxes := range f.taken {
+				before[page] = slices.Clip(boxes)
+			}
+			var all []ledger.Place
+			for range n {
+				place, err := f.free(ctx, pages, scale)
+				if err != nil {
+					return nil, err
+				}
+				if place == nil {
+					break
+				}
+				all = append(all, *place)
+			}
+			if len(all) == n {
+				return all, nil
+			}
+			f.taken = before
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return nil, f.lacks("has no room for the fields of %d signers", n)
 }
 
 // place is one that was asked for.
@@ -197,22 +233,19 @@ func (f *finder) anchor(ctx context.Context, want ledger.Place) (ledger.Place, e
 
 func clamp(v, most float64) float64 { return max(0, min(v, most)) }
 
-// errFull is a document whose pages have no room.
-var errFull = errors.New("no room for another field")
-
-// free is the next place from the upper left corner of the first page on, beside and below
-// what stands there.
-func (f *finder) free(ctx context.Context) (ledger.Place, error) {
-	for n := 1; n <= min(f.pages, mostAnchorPages); n++ {
+// free is the next place from the upper left corner of the first page on; nil where the
+// pages have none.
+func (f *finder) free(ctx context.Context, pages int, scale float64) (*ledger.Place, error) {
+	for n := 1; n <= pages; n++ {
 		page, err := f.page(n)
 		if err != nil {
-			return ledger.Place{}, err
+			return nil, err
 		}
 		if _, err := f.sketched(ctx, n); err != nil && ctx.Err() != nil {
-			return ledger.Place{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 		width, height := page.Visible()
-		w, h := math.Min(stampWidth, width), math.Min(stampHeight, height)
+		w, h := math.Min(stampWidth*scale, width), math.Min(stampHeight*scale, height)
 		x0, y0 := math.Min(placeMargin, width-w), math.Min(placeMargin, height-h)
 		for y := y0; y+h <= height; y += placeGap {
 			for x := x0; x+w <= width; x += placeGap {
@@ -223,11 +256,11 @@ func (f *finder) free(ctx context.Context) (ledger.Place, error) {
 				}
 				out := ledger.Place{Page: n, X: x, Y: y, Width: w, Height: h}
 				f.take(out)
-				return out, nil
+				return &out, nil
 			}
 		}
 	}
-	return ledger.Place{}, f.lacks("has %v", errFull)
+	return nil, nil
 }
 
 func overlap(a, b sketch.Box) bool {
