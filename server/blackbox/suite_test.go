@@ -138,6 +138,7 @@ var nouns = map[string]func(*testing.T, *world){
 	"access":                      testAccess,
 	"limits":                      testLimits,
 	"other codes":                 testOtherCodes,
+	"people":                      testPeople,
 	"problems":                    testProblems,
 	"sandbox":                     testSandbox,
 }
