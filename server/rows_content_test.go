@@ -110,8 +110,8 @@ func (x *rowsTried) fill() {
 	x.must("POST", "/client-certificates", m{"name": "second", "certificate": string(text)}, "Authorization", x.apiKey())
 
 	x.fillOrders()
+	x.fillPeople() // before there is something else to be worked on
 	x.fillRecords()
-	x.fillPeople()
 	x.fillCSC()
 
 	login, err := room.ConsoleLogin(ctx, x.box.Email)

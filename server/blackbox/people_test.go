@@ -152,7 +152,7 @@ func testPeople(t *testing.T, w *world) {
 			}),
 			someone(m{"language": "en", "order": 2, "role": "approver"}),
 			someone(m{"language": "browser", "order": 2, "role": "viewer"}),
-			someone(m{"order": 3, "signatures": []any{m{"anchor": "Hello"}}}),
+			someone(m{"order": 3}),
 		},
 		"options": m{
 			"ui": m{
@@ -294,6 +294,11 @@ func (g *guest) testPeopleEnds() {
 	}
 	if r = ask(m{"inputDocuments": b64([]byte("no PDF"))}); deref(r.ErrorNumber) != 113 {
 		g.Errorf("%d", deref(r.ErrorNumber))
+	}
+	for _, place := range []m{{"anchor": "nowhere"}, {"name": "no field"}} {
+		if r = ask(m{"signers": []any{someone(m{"signatures": []any{place}})}}); deref(r.ErrorNumber) != 113 {
+			g.Errorf("%d", deref(r.ErrorNumber))
+		}
 	}
 	if g.credit() != before {
 		g.Errorf("what nobody signed cost %v", before-g.credit())

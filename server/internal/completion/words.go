@@ -59,7 +59,11 @@ func (c *Certificate) happened(e *audit.Entry, lang paper.Lang) (what look.Text,
 	}
 	switch e.Kind {
 	case ledger.KindPerson:
-		return personSteps[d.What].With(d.Position + 1), d.Address
+		step := personSteps[d.What]
+		if step == (look.Text{}) {
+			step = look.T("Signer %d went on", "Il firmatario %d è andato avanti")
+		}
+		return step.With(d.Position + 1), d.Address
 	case "closing":
 		return look.T("Everybody has signed", "Hanno firmato tutti"), ""
 	case "request":

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -135,13 +137,52 @@ func (s *Service) SendCode(ctx context.Context, v *Visit, channel string, shown 
 	// The code is nowhere but in this message: where it cannot be sent, another one is made.
 	sent := s.Messenger.Send(ctx, s.message(r, p, CodeSent, channel, code))
 	r, p, err = s.Signing.ChangePerson(ctx, r.ID, p.ID, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
+		if sent != nil {
+			s.Jobs.Wake(tx, "work")
+			if err := job.Put(ctx, tx, job.Item{
+				Kind: messageJob, ID: r.ID + " " + p.ID + " " + CodeSent + " " + channel, Account: r.AccountID, Detail: r.ID + " " + p.ID + " " + CodeSent + "-" + channel, After: time.Second,
+			}); err != nil {
+				return "", "", nil, err
+			}
+		}
 		return s.delivered(ctx, tx, r, p, CodeSent, channel, sent)
 	})
+	if err != nil {
+		return err
+	}
 	v.Record, v.Person = r, p
 	if sent != nil {
-		return fault.New(fault.Unavailable, "the code could not be sent: try again in a moment").Because(sent)
+		return fault.New(fault.Unavailable, "the code could not be sent: another one is on its way").Because(sent)
 	}
-	return err
+	return nil
+}
+
+// resendCode makes and sends another code in the place of one that could not be sent,
+// while it would still be good.
+func (s *Service) resendCode(ctx context.Context, record, person, channel string) error {
+	code, err := newCode()
+	if err != nil {
+		return err
+	}
+	wanted := false
+	r, p, err := s.Signing.ChangePerson(ctx, record, person, func(_ *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
+		c := p.Codes[channel]
+		if wanted = isDue(r, p) && !p.Pending() && c != nil && c.Hash != "" && s.config.Now().Before(c.Until); !wanted {
+			return "", "", nil, nil
+		}
+		next := *c
+		next.Hash, next.Until = s.hashOf(r, p, channel, code), s.config.Now().Add(codeLife)
+		p.Codes[channel] = &next
+		return "code", "another code was made to be sent by " + channel, map[string]any{"channel": channel}, nil
+	})
+	if err != nil || !wanted {
+		return err
+	}
+	sent := s.Messenger.Send(ctx, s.message(r, p, CodeSent, channel, code))
+	_, _, err = s.Signing.ChangePerson(ctx, record, person, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
+		return s.delivered(ctx, tx, r, p, CodeSent, channel, sent)
+	})
+	return errors.Join(sent, err)
 }
 
 // CheckCode is of Page. A try is counted before it is judged, and the fifth locks the page

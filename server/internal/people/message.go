@@ -52,6 +52,13 @@ func (s *Service) sendMessage(ctx context.Context, i job.Item) error {
 	if len(parts) != 3 {
 		return fmt.Errorf("%w: a message to nobody", job.ErrGiveUp)
 	}
+	if channel, yes := strings.CutPrefix(parts[2], CodeSent+"-"); yes {
+		err := s.resendCode(ctx, parts[0], parts[1], channel)
+		if errors.Is(err, fault.NotFound) {
+			return nil
+		}
+		return err
+	}
 	r, err := s.Signing.ByID(ctx, parts[0])
 	if errors.Is(err, fault.NotFound) {
 		return nil

@@ -311,6 +311,11 @@ func (s *Service) appearance(r *ledger.Record, p *ledger.Person, place ledger.Pl
 // Ending settles what becomes of everybody when a record ends: those who were too late, and
 // the messages.
 func (s *Service) Ending(ctx context.Context, tx *store.Tx, r *ledger.Record) error {
+	for _, waits := range []string{expiryJob, reminderJob} {
+		if err := job.Drop(ctx, tx, waits, r.ID); err != nil {
+			return err
+		}
+	}
 	kind := map[fault.Code]string{0: Done, fault.SignerDeclined: Declined, fault.SignersLate: Expired}[r.ErrorNumber]
 	for _, p := range r.Persons {
 		asked := !p.Invited.IsZero() || p.State != ledger.PersonNew

@@ -25,29 +25,29 @@ type PeopleOptions struct {
 
 // UI is how the signer's page looks. Colours are #rrggbb; empty ones are the page's own.
 type UI struct {
-	SidebarBackgroundColor         string   `json:"sidebarBackgroundColor,omitempty" rule:"colour"`
-	SidebarTitleColor              string   `json:"sidebarTitleColor,omitempty" rule:"colour"`
-	SidebarTextColor               string   `json:"sidebarTextColor,omitempty" rule:"colour"`
-	FooterBackgroundColor          string   `json:"footerBackgroundColor,omitempty" rule:"colour"`
-	HeaderBackgroundColor          string   `json:"headerBackgroundColor,omitempty" rule:"colour"`
-	HeaderTitleColor               string   `json:"headerTitleColor,omitempty" rule:"colour"`
-	HeaderSubtitleColor            string   `json:"headerSubtitleColor,omitempty" rule:"colour"`
-	ButtonTextColor                string   `json:"buttonTextColor,omitempty" rule:"colour"`
-	ButtonTextColorHover           string   `json:"buttonTextColorHover,omitempty" rule:"colour"`
-	ButtonBackgroundColor          string   `json:"buttonBackgroundColor,omitempty" rule:"colour"`
-	ButtonBackgroundColorHover     string   `json:"buttonBackgroundColorHover,omitempty" rule:"colour"`
-	SignButtonTextColor            string   `json:"signButtonTextColor,omitempty" rule:"colour"`
-	SignButtonTextColorHover       string   `json:"signButtonTextColorHover,omitempty" rule:"colour"`
-	SignButtonBackgroundColor      string   `json:"signButtonBackgroundColor,omitempty" rule:"colour"`
-	SignButtonBackgroundColorHover string   `json:"signButtonBackgroundColorHover,omitempty" rule:"colour"`
-	SidebarLogo                    string   `json:"sidebarLogo,omitempty"`
-	HideSidebar                    bool     `json:"hideSidebar"`
-	HideHeader                     bool     `json:"hideHeader"`
-	HideDownloadValidated          bool     `json:"hideDownloadValidated"`
-	HideDownloadSigned             bool     `json:"hideDownloadSigned"`
-	IframeAncestors                []string `json:"iframeAncestors,omitempty"`
-	CompleteURL                    string   `json:"completeUrl,omitempty"`
-	CancelURL                      string   `json:"cancelUrl,omitempty"`
+	SidebarBackgroundColor         string   `json:"sidebarBackgroundColor,omitempty" doc:"#rrggbb"`
+	SidebarTitleColor              string   `json:"sidebarTitleColor,omitempty" doc:"#rrggbb"`
+	SidebarTextColor               string   `json:"sidebarTextColor,omitempty" doc:"#rrggbb"`
+	FooterBackgroundColor          string   `json:"footerBackgroundColor,omitempty" doc:"#rrggbb"`
+	HeaderBackgroundColor          string   `json:"headerBackgroundColor,omitempty" doc:"#rrggbb"`
+	HeaderTitleColor               string   `json:"headerTitleColor,omitempty" doc:"#rrggbb"`
+	HeaderSubtitleColor            string   `json:"headerSubtitleColor,omitempty" doc:"#rrggbb"`
+	ButtonTextColor                string   `json:"buttonTextColor,omitempty" doc:"#rrggbb"`
+	ButtonTextColorHover           string   `json:"buttonTextColorHover,omitempty" doc:"#rrggbb"`
+	ButtonBackgroundColor          string   `json:"buttonBackgroundColor,omitempty" doc:"#rrggbb"`
+	ButtonBackgroundColorHover     string   `json:"buttonBackgroundColorHover,omitempty" doc:"#rrggbb"`
+	SignButtonTextColor            string   `json:"signButtonTextColor,omitempty" doc:"#rrggbb"`
+	SignButtonTextColorHover       string   `json:"signButtonTextColorHover,omitempty" doc:"#rrggbb"`
+	SignButtonBackgroundColor      string   `json:"signButtonBackgroundColor,omitempty" doc:"#rrggbb"`
+	SignButtonBackgroundColorHover string   `json:"signButtonBackgroundColorHover,omitempty" doc:"#rrggbb"`
+	SidebarLogo                    string   `json:"sidebarLogo,omitempty" doc:"address of a picture, or the picture as data:image/…; also in the mail with the code"`
+	HideSidebar                    bool     `json:"hideSidebar" doc:"leave it out"`
+	HideHeader                     bool     `json:"hideHeader" doc:"leave it out"`
+	HideDownloadValidated          bool     `json:"hideDownloadValidated" doc:"no link to the document as it was sent out"`
+	HideDownloadSigned             bool     `json:"hideDownloadSigned" doc:"no link to the signed document"`
+	IframeAncestors                []string `json:"iframeAncestors,omitempty" doc:"origins that may frame the page, such as https://example.com"`
+	CompleteURL                    string   `json:"completeUrl,omitempty" doc:"where the page leads after the signature"`
+	CancelURL                      string   `json:"cancelUrl,omitempty" doc:"where it leads after a refusal"`
 }
 
 // EditableData says what signers may change of themselves.

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -52,7 +53,8 @@ func (r Parser) ParseTemplate(members map[string]jsontext.Value, spool *upload.S
 	if len(out.Inputs) != 1 || out.Inputs[0].From == FromRemote {
 		return nil, fault.New(fault.BadDocuments, "inputDocuments of a template is one PDF, in base64")
 	}
-	if _, err := p.options(members["options"], nil); err != nil {
+	read, err := p.options(members["options"], nil)
+	if err != nil {
 		return nil, err
 	}
 	if v := members["options"]; !absent(v) {
@@ -60,6 +62,9 @@ func (r Parser) ParseTemplate(members map[string]jsontext.Value, spool *upload.S
 	}
 	for name, v := range out.Options {
 		out.Options[name] = slices.Clone(v)
+	}
+	if !absent(out.Options["ui"]) { // long texts lie in the spool, and go with it
+		out.Options["ui"], err = json.Marshal(&read.People.UI)
 	}
 	return out, err
 }
