@@ -64,6 +64,9 @@ func (s *Service) sendOut(ctx context.Context, w *signing.Work) error {
 	}
 	return w.SentOut(ctx, func(tx *store.Tx) error {
 		for i, p := range r.Persons {
+			if err := s.Signing.LockPerson(ctx, tx, r, p); err != nil {
+				return err
+			}
 			p.Places = places[i]
 			if err := s.Signing.SavePerson(ctx, tx, r, p, "placed", "the document has the places of the signer's fields", nil); err != nil {
 				return err
@@ -94,19 +97,22 @@ func (s *Service) invite(ctx context.Context, tx *store.Tx, r *ledger.Record) er
 // act makes what a person asked for. What cannot be made is undone: the person may try
 // again, and the record goes on.
 func (s *Service) act(ctx context.Context, w *signing.Work, p *ledger.Person) error {
-	err := s.make(ctx, w, p)
+	err := s.perform(ctx, w, p)
 	var no *ledger.Refusal
 	if !errors.As(err, &no) {
 		return err
 	}
 	s.config.Log.WarnContext(ctx, "a person's signature could not be made", "record", w.Record().ID, "signer", p.ID, "number", no.Number, "error", no.Err)
 	return w.Acted(ctx, nil, false, nil, func(tx *store.Tx, _ []string, _ time.Time) error {
+		if err := s.Signing.LockPerson(ctx, tx, w.Record(), p); err != nil {
+			return err
+		}
 		p.Act, p.Problem, p.Trouble = nil, no.Text, int(no.Number)
 		return s.Signing.SavePerson(ctx, tx, w.Record(), p, "failed", "the signature could not be made: "+no.Text, map[string]any{"errorNumber": no.Number})
 	})
 }
 
-func (s *Service) make(ctx context.Context, w *signing.Work, p *ledger.Person) error {
+func (s *Service) perform(ctx context.Context, w *signing.Work, p *ledger.Person) error {
 	r := w.Record()
 	docs, err := w.Current(ctx)
 	if err != nil {
@@ -144,6 +150,12 @@ func (s *Service) make(ctx context.Context, w *signing.Work, p *ledger.Person) e
 		return other.Acts() && other != p && other.State != ledger.PersonSigned
 	})
 	return w.Acted(ctx, files, last, events, func(tx *store.Tx, intents []string, at time.Time) error {
+		if err := s.Signing.LockPerson(ctx, tx, r, p); err != nil {
+			return err
+		}
+		if !p.Pending() { // it was replaced, or undone
+			return ledger.ErrLost
+		}
 		p.State, p.SignedAt, p.Seq = ledger.PersonSigned, at, 1
 		for _, other := range r.Persons {
 			p.Seq = max(p.Seq, other.Seq+1)
@@ -321,6 +333,9 @@ func (s *Service) Ending(ctx context.Context, tx *store.Tx, r *ledger.Record) er
 		asked := !p.Invited.IsZero() || p.State != ledger.PersonNew
 		late := r.ErrorNumber == fault.SignersLate && p.Acts() && !p.State.Final()
 		if late || p.Pending() {
+			if err := s.Signing.LockPerson(ctx, tx, r, p); err != nil {
+				return err
+			}
 			if late {
 				p.State = ledger.PersonExpired
 			}

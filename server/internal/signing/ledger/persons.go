@@ -135,6 +135,29 @@ func personEvent(r *Record, p *Person, row, what, text string, more map[string]a
 	return audit.Event{Account: r.AccountID, Record: r.ID, Kind: KindPerson, Log: text, Detail: detail}
 }
 
+// LockPerson reads a person anew in a transaction that will change it: messages and codes
+// may have come and gone since the record was read. Nobody else changes it meanwhile.
+func (s *Ledger) LockPerson(ctx context.Context, tx *store.Tx, r *Record, p *Person) error {
+	query := `select id, version, sealed from signers where signature_id = $1 and position = $2`
+	if s.DB.Dialect() == store.PostgreSQL {
+		query += ` for update`
+	}
+	var id string
+	var version int64
+	var sealed []byte
+	if err := tx.QueryRow(ctx, query, r.ID, p.Position).Scan(&id, &version, &sealed); err != nil {
+		return fmt.Errorf("signing: read signer: %w", err)
+	}
+	if version == p.Version {
+		return nil
+	}
+	fresh, err := s.openPerson(r, id, p.Position, version, sealed)
+	if err == nil {
+		*p = *fresh
+	}
+	return err
+}
+
 // ErrStale says that somebody else has changed a person meanwhile.
 var ErrStale = errors.New("signing: the signer was changed meanwhile")
 

@@ -173,6 +173,10 @@ func (p *peopleParser) signers(v jsontext.Value, from *Stored) ([]Signer, error)
 	return out, nil
 }
 
+func emptyList(v jsontext.Value) bool {
+	return v.Kind() == '[' && strings.TrimSpace(strings.Trim(strings.TrimSpace(string(v)), "[]")) == ""
+}
+
 // signerMembers are as they travel.
 type signerMembers struct {
 	Name           *string          `json:"name"`
@@ -211,7 +215,7 @@ func (p *peopleParser) signer(v jsontext.Value, from *Stored, places map[string]
 		}
 		places[place] = true
 		for name, v := range kept {
-			if absent(members[name]) {
+			if absent(members[name]) || emptyList(members[name]) { // signatures: clients always send some
 				members[name] = v
 			}
 		}
