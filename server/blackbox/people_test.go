@@ -148,11 +148,11 @@ func testPeople(t *testing.T, w *world) {
 		"signers": []any{
 			someone(m{
 				"mobile": "+393331234567", "authentication": []string{"email", "sms"}, "message": "Code {OTP}", "language": "it", "order": 1, "role": "signer", "reference": "r1",
-				"signatures": []any{m{"page": 1, "x": "20.4", "y": 30, "width": 150, "height": 40}},
+				"signatures": []any{m{"page": 1, "x": "20.4", "y": "30", "width": "150", "height": "40"}},
 			}),
 			someone(m{"language": "en", "order": 2, "role": "approver"}),
 			someone(m{"language": "browser", "order": 2, "role": "viewer"}),
-			someone(m{"order": 3}),
+			someone(m{"order": 3, "signatures": []any{m{"page": 1, "x": 200, "y": 100, "width": 150, "height": 40}}}),
 		},
 		"options": m{
 			"ui": m{
@@ -221,9 +221,18 @@ func (g *guest) testSigners(r *askedView) {
 	if status, state, _ := early.goes("", nil); status != 200 || state != "NEW" {
 		g.Errorf("before their turn: %d %s", status, state)
 	}
+	is := func(state string) {
+		g.Helper()
+		now := &askedView{}
+		if g.ok(now, "GET", "/signatures/"+r.ID, nil); now.Signers[0].State != state {
+			g.Errorf("%s, want %s", now.Signers[0].State, state)
+		}
+	}
 	first := g.person(r.Signers[0].URL)
 	first.proves(r.Signers[0].ID) // by mail
+	is("VIEWED")
 	first.proves(r.Signers[0].ID) // by SMS
+	is("AUTHENTICATED")
 	if status, state, problem := g.person(r.Signers[0].URL).goes("/sign", url.Values{"agree": {"on"}}); status != 409 || state != "AUTHENTICATED" {
 		g.Errorf("the link alone: %d %s %s", status, state, problem)
 	}
@@ -300,6 +309,10 @@ func (g *guest) testPeopleEnds() {
 			g.Errorf("%d", deref(r.ErrorNumber))
 		}
 	}
+	for _, o := range []m{{"level": "T", "hashAlgorithm": "SHA256"}, {"level": "LT", "hashAlgorithm": "SHA512"}} {
+		one := ask(options(o), m{"inputDocuments": m{"payload": b64(samplePDF), "name": "a.pdf"}})
+		g.ok(nil, "DELETE", "/signatures/"+one.ID, nil)
+	}
 	if g.credit() != before {
 		g.Errorf("what nobody signed cost %v", before-g.credit())
 	}
@@ -347,6 +360,7 @@ func (g *guest) testPeopleRefusals() {
 	}
 	g.no(404, 140, "POST", "/EU-SES", with(good, m{"template": "0123456789abcdef01234567"}))
 	g.no(422, 610, "POST", "/EU-AES", good, "identification")
+	g.do("POST", "/EU-SES", good, "Idempotency-Key", strings.Repeat("k", 300)).refused(g.T, "a key that is too long", 422, 160)
 	poor := g.w.guest(g.T, g.w.account(g.T))
 	poor.no(402, 611, "POST", "/EU-SES", good)
 }
@@ -366,6 +380,11 @@ func (g *guest) testTemplates() {
 	g.do("POST", "/templates", with(template, m{"name": "x"}), "Idempotency-Key", "template 1").refused(g.T, "another body", 422, 151)
 	for code, more := range map[int]m{310: {"name": ""}, 610: {"signers": []any{m{}}}, 615: {"inputDocuments": nil}, 625: options(m{"level": "Z"}), 685: {"signers": nil}} {
 		g.no(422, code, "POST", "/templates", with(template, more))
+	}
+	for _, document := range []any{b64(samplePDF), []any{b64(samplePDF)}} {
+		other := struct{ ID string }{}
+		g.ok(&other, "POST", "/templates", with(template, m{"inputDocuments": document, "signers": []any{m{"place": "x"}, m{"place": "y", "role": "viewer"}}}))
+		g.ok(nil, "DELETE", "/templates/"+other.ID, nil)
 	}
 	var list []json.RawMessage
 	if g.ok(&list, "GET", "/templates?limit=1&skip=0", nil); len(list) != 1 {
