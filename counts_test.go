@@ -15,7 +15,21 @@ import (
 const (
 	mostTables = 49 // signers: who is asked to sign, and what they did; templates
 	mostMemos  = 13
+	mostLoops  = 9
+	mostKeys   = 130
 )
+
+// keysSince are keys that came after the number was set, each with its reason.
+var keysSince = map[string]string{
+	"status_url":             "verifiers fetch lists and answers by http where public_url is https",
+	"signing.tsa_per_minute": "/tsa is open to everybody in the sandbox, and to nobody else",
+	"database.connections":   "servers share the connections that PostgreSQL allows",
+	"master.command":         "the master key comes from a key management system",
+	"master.pkcs11.module":   "the master key is in a token",
+	"master.pkcs11.token":    "likewise",
+	"master.pkcs11.pin_file": "likewise",
+	"master.pkcs11.key":      "likewise",
+}
 
 func TestTablesAreCounted(t *testing.T) {
 	create := regexp.MustCompile(`(?m)^create table (\w+)`)
@@ -49,6 +63,64 @@ func TestTablesAreCounted(t *testing.T) {
 func TestMemosAreCounted(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^.*\bmemo\.Memo\[.*$`)
 	var all []string
+	read(t, func(path, text string) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		for _, line := range declared.FindAllString(text, -1) {
+			if !strings.HasPrefix(line, "func") {
+				all = append(all, path+": "+strings.TrimSpace(line))
+			}
+		}
+	}, ".go")
+	if len(all) == 0 || len(all) > mostMemos {
+		t.Errorf("%d memos, want at most %d:\n%s", len(all), mostMemos, strings.Join(all, "\n"))
+	}
+	t.Logf("%d memos", len(all))
+}
+
+// docs/settings.md has every key of the configuration; tests of server hold it to the
+// program and set each key.
+func TestKeysAreCounted(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("docs", "settings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := 0
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9_.]+)`").FindAllStringSubmatch(string(page), -1) {
+		if keysSince[m[1]] == "" {
+			counted++
+		}
+	}
+	if counted < 50 || counted > mostKeys {
+		t.Errorf("%d keys of the configuration, want at most %d", counted, mostKeys)
+	}
+	t.Logf("%d keys, and %d since", counted, len(keysSince))
+}
+
+// A background loop has a ticker, but for the writer of SQLite and the fetching of lists,
+// which wait for what comes.
+func TestLoopsAreCounted(t *testing.T) {
+	loop := regexp.MustCompile(`time\.(NewTicker|Tick)\(|\bgo e\.loop\(\)`)
+	var all []string
+	read(t, func(path, text string) {
+		top := strings.Split(filepath.ToSlash(path), "/")[0]
+		if strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{"server", "tsl", "trust", "omi", "internal"}, top) {
+			return
+		}
+		for _, found := range loop.FindAllString(text, -1) {
+			all = append(all, path+": "+found)
+		}
+	}, ".go")
+	if len(all) < 5 || len(all) > mostLoops {
+		t.Errorf("%d background loops, want at most %d:\n%s", len(all), mostLoops, strings.Join(all, "\n"))
+	}
+	t.Logf("%d background loops:\n%s", len(all), strings.Join(all, "\n"))
+}
+
+// read calls f with the text of every file of ours with one of these endings.
+func read(t *testing.T, f func(path, text string), endings ...string) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -56,22 +128,14 @@ func TestMemosAreCounted(t *testing.T) {
 		if d.IsDir() && path != "." && skipped(path, d.Name()) {
 			return filepath.SkipDir
 		}
-		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if d.IsDir() || !slices.Contains(endings, filepath.Ext(path)) {
 			return nil
 		}
 		b, err := os.ReadFile(path)
-		for _, line := range declared.FindAllString(string(b), -1) {
-			if !strings.HasPrefix(line, "func") {
-				all = append(all, path+": "+strings.TrimSpace(line))
-			}
-		}
+		f(path, string(b))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) == 0 || len(all) > mostMemos {
-		t.Errorf("%d memos, want at most %d:\n%s", len(all), mostMemos, strings.Join(all, "\n"))
-	}
-	t.Logf("%d memos", len(all))
 }

@@ -35,6 +35,7 @@ internal/finding            ades internal/limits internal/visible
 internal/geo                internal/limits
 internal/pkix               ades internal/limits internal/memo internal/oid
 internal/xmldom             ades internal/limits
+internal/fattura            internal/xmldom
 internal/jsontree           ades internal/limits internal/finding
 internal/xmldsig            ades internal/foreign internal/limits internal/oid internal/pkix internal/xmldom
 internal/cms                ades internal/foreign internal/limits internal/oid internal/pkix internal/finding
@@ -138,7 +139,7 @@ server/internal/api/quotations  ades omi server/internal/account server/internal
 server/internal/completion  . ades jades pades report internal/pkix internal/sheet server/internal/audit server/internal/pages/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request
 server/internal/api/signatures  report internal/finding internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/enroll server/internal/fault server/internal/hint server/internal/idempotency server/internal/keys server/internal/signing server/internal/completion server/internal/pages/look report/paper server/internal/signing/ledger server/internal/signing/request
 server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/hint server/internal/upload report/paper
-server/internal/pages/check  report internal/visible server/internal/api server/internal/api/verification server/internal/pages/look server/internal/fault report/paper
+server/internal/pages/check  ades report internal/fattura internal/visible server/internal/api server/internal/api/verification server/internal/pages/look server/internal/fault report/paper
 server/internal/api/apitest
 server/internal/network     server/internal/peer
 server/internal/monitor     report internal/redact server/internal/fault server/internal/logging server/internal/span

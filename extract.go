@@ -1,15 +1,20 @@
 package rogito
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/message"
+	"rogito.dev/rogito/internal/visible"
 )
 
 // Why [Extract] hands out nothing.
@@ -29,7 +34,7 @@ const maxExtracted = 8
 // Extract returns what the signatures of a file cover: the content of a CMS
 // file, the signed files of a container, the revision of a PDF that its last
 // signature covers. A signed CMS file inside another is opened in turn, unless it
-// carries no content. Nothing is handed out that an intact signature does not
+// carries no content. Of a signed message what is attached to it is handed out, where anything is. Nothing is handed out that an intact signature does not
 // cover (ErrNotIntact, ErrUndecided, ErrNoContent). Who signed, and whether that
 // can be trusted, only a [Verifier] tells.
 //
@@ -40,7 +45,18 @@ func Extract(ctx context.Context, signed ades.File, o ades.ReadOptions) ([]ades.
 	if err != nil {
 		return nil, err
 	}
+	return contents(ctx, signed, files)
+}
+
+// contents names the files that a signed one holds. A signed message is taken
+// apart: what is attached to it is what people look for.
+func contents(ctx context.Context, signed ades.File, files []ades.File) ([]ades.File, error) {
 	files = slices.Clone(files)
+	if len(files) == 1 && kindOf(signed.Source) == KindSMIME {
+		if parts := attached(ctx, files[0].Source, "", 0); len(parts) > 0 {
+			return parts, nil
+		}
+	}
 	for i := range files {
 		f := &files[i]
 		switch {
@@ -53,6 +69,45 @@ func Extract(ctx context.Context, signed ades.File, o ades.ReadOptions) ([]ades.
 		}
 	}
 	return files, nil
+}
+
+// maxMessages is how many messages inside each other are taken apart.
+const maxMessages = 3
+
+// attached are the files of a message, and those of the messages in it, each
+// under the name of its message: postacert.eml, postacert/contract.pdf. None
+// where it is no message or has nothing attached.
+func attached(ctx context.Context, src ades.Source, folder string, depth int) []ades.File {
+	if src.Size() > limits.Armour || limits.BudgetOf(ctx).Spend(2*src.Size()) != nil {
+		return nil
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+	if err != nil {
+		return nil
+	}
+	parts, err := message.Files(raw)
+	if err != nil {
+		return nil
+	}
+	taken := map[string]bool{}
+	var out []ades.File
+	for i, p := range parts {
+		name := visible.Name(p.Name)
+		if !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) {
+			name = fmt.Sprintf("part-%d", i+1)
+		}
+		for n := 2; taken[strings.ToLower(name)]; n++ {
+			ext := path.Ext(p.Name)
+			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(visible.Name(p.Name), ext), n, ext)
+		}
+		taken[strings.ToLower(name)] = true
+		f := ades.File{Name: path.Join(folder, name), Source: bytes.NewReader(p.Data)}
+		out = append(out, f)
+		if base, is := strings.CutSuffix(name, ".eml"); is && base != "" && depth+1 < maxMessages {
+			out = append(out, attached(ctx, f.Source, path.Join(folder, base), depth+1)...)
+		}
+	}
+	return out
 }
 
 func extract(ctx context.Context, src ades.Source, o ades.ReadOptions, depth int) ([]ades.File, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
@@ -93,6 +94,9 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 		if d.raise.Detached = d.in.Files[1:]; len(d.raise.Detached) > 0 {
 			content = d.raise.Detached[0].Source
 		}
+		if err := d.stampParallel(ctx, content, &c); err != nil {
+			return err
+		}
 		d.inner, err = cades.Parallel(d.in.paying(ctx).Files[0].Source, content, o.SignParams, c)
 		return err
 	}
@@ -103,8 +107,37 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	if c.Detached {
 		d.raise.Detached = d.in.Files
 	}
+	if err := d.stampContent(ctx, src, &c); err != nil {
+		return err
+	}
 	d.inner, err = cades.Prepare(src, o.SignParams, c)
 	return err
+}
+
+// stampContent has the content time-stamped, where that is asked for.
+func (d *Draft) stampContent(ctx context.Context, content ades.Source, c *cades.Options) error {
+	if !d.o.ContentTimestamp {
+		return nil
+	}
+	token, err := cades.StampContent(ctx, content, d.o.Stamper, d.raise.Digest())
+	c.ContentTimestamps = append(slices.Clone(c.ContentTimestamps), token)
+	return err
+}
+
+// stampParallel does so for one more signature over the content of a CMS file,
+// which carries it where it is not given.
+func (d *Draft) stampParallel(ctx context.Context, content ades.Source, c *cades.Options) error {
+	if d.o.ContentTimestamp && content == nil {
+		doc, err := cades.Read(ctx, d.in.paying(ctx).Files[0].Source, ades.ReadOptions{})
+		if err != nil {
+			return err
+		}
+		if len(doc.Content) == 0 {
+			return ErrNoContent
+		}
+		content = doc.Content[0].Source
+	}
+	return d.stampContent(ctx, content, c)
 }
 
 // prepareCounter signs the next signature of a CMS file or a JWS.
@@ -137,6 +170,9 @@ func preparePAdES(ctx context.Context, d *Draft) error {
 	}
 	o := d.o.PAdES
 	o.Stamped = o.Stamped || d.o.Level >= ades.LevelT
+	if d.o.ContentTimestamp {
+		o.ContentStamper = d.o.Stamper
+	}
 	d.raise.Password = o.Password
 	if o.Spool == nil {
 		o.Spool = func() pades.Spool {
@@ -150,7 +186,7 @@ func preparePAdES(ctx context.Context, d *Draft) error {
 		discard(d.anew)
 		return err
 	}
-	d.inner, d.why = draft, draft.Anew()
+	d.inner, d.why, d.remarks = draft, draft.Anew(), draft.Remarks()
 	return nil
 }
 
@@ -165,7 +201,11 @@ func prepareXAdES(ctx context.Context, d *Draft) (err error) {
 	if d.o.XAdES.Packaging == xades.Detached {
 		d.raise.Detached = d.in.Files
 	}
-	d.inner, err = xades.Prepare(ctx, d.in.Files, d.o.SignParams, d.o.XAdES)
+	x := d.o.XAdES
+	if d.o.ContentTimestamp {
+		x.ContentStamper = d.o.Stamper
+	}
+	d.inner, err = xades.Prepare(ctx, d.in.Files, d.o.SignParams, x)
 	return err
 }
 
@@ -214,6 +254,9 @@ func prepareASiC(ctx context.Context, d *Draft) (err error) {
 		return errors.New("ASiC.Simple goes with the format ASiC-S only")
 	}
 	a.Simple = d.o.Format == ades.ASiCS
+	if d.o.ContentTimestamp {
+		a.ContentStamper = d.o.Stamper
+	}
 	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.paying(ctx).Files[0].Source) == KindASiC {
 		d.inner, err = asic.Parallel(ctx, d.in.Files[0].Source, d.o.SignParams, a)
 	} else {

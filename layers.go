@@ -33,6 +33,7 @@ type nest struct {
 	o     VerifyOptions
 	facts *report.Facts
 	plain ades.Source
+	files []ades.File // that can be handed out: plain, or all beside it
 	known [][]byte
 }
 
@@ -324,9 +325,12 @@ func (n *nest) inside(l *report.Layer, src ades.Source, level int, beside map[st
 	content := l.Document.Content
 	switch f := plainOf(l.Document); {
 	case f != nil && (level == 0 || n.plain != nil):
-		n.plain = f
+		// Of several files none is the one to go into.
+		if n.plain = f; level == 0 || len(n.files) == 1 {
+			n.files = n.handedOut(l, src)
+		}
 	case level > 0 && (l.Document.Fits() == ades.No || ades.Fatal(l.Document.Problems)):
-		n.plain = nil // what is inside does not fit
+		n.plain, n.files = nil, nil // what is inside does not fit
 	}
 	if l.Document.Format == ades.PAdES {
 		return nil
@@ -366,6 +370,21 @@ func (n *nest) inside(l *report.Layer, src ades.Source, level int, beside map[st
 		}
 	}
 	return nil
+}
+
+// handedOut are the files of a layer that may be handed out.
+func (n *nest) handedOut(l *report.Layer, src ades.Source) []ades.File {
+	if !n.o.Contents {
+		return nil
+	}
+	files, err := covered(l.Document)
+	if err == nil {
+		files, err = contents(n.ctx, ades.File{Name: l.Name, Source: src}, files)
+	}
+	if err != nil {
+		return nil
+	}
+	return files
 }
 
 // unjudged notes a signed document inside a signed one that nobody asked to open.

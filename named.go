@@ -3,10 +3,13 @@ package rogito
 import (
 	"archive/zip"
 	"bytes"
+	"compress/bzip2"
+	"compress/flate"
+	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
+	"io"
 	"path"
-	"regexp"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -32,7 +35,7 @@ func named(src ades.Source) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return namedZIP(src)
-	case armoured.Match(head), isPGP(head):
+	case isArmouredPGP(head), isPGP(head), isPGP(unpackedPGP(head)):
 		return namedPGP
 	case bytes.HasPrefix(head, []byte("MZ")) && isSignedPE(src, head):
 		return namedPE
@@ -46,8 +49,61 @@ func named(src ades.Source) string {
 	return ""
 }
 
-// armoured begins OpenPGP in text (RFC 9580, clause 6.2).
-var armoured = regexp.MustCompile(`(?m)^-----BEGIN PGP (SIGNED MESSAGE|SIGNATURE|MESSAGE)-----\s*$`)
+// isArmouredPGP looks for a line that begins OpenPGP in text (RFC 9580, clause
+// 6.2). It runs on every file that is not signed, and on what signed ones hold.
+func isArmouredPGP(text []byte) bool {
+	begin := []byte("-----BEGIN PGP ")
+	for {
+		at := bytes.Index(text, begin)
+		if at < 0 {
+			return false
+		}
+		first := at == 0 || text[at-1] == '\n'
+		line, _, _ := bytes.Cut(text[at+len(begin):], []byte("\n"))
+		switch string(bytes.TrimRight(line, " \t\r")) {
+		case "SIGNED MESSAGE-----", "SIGNATURE-----", "MESSAGE-----":
+			if first {
+				return true
+			}
+		}
+		text = text[at+len(begin):]
+	}
+}
+
+// unpackedPGP is the beginning of what a compressed data packet holds (RFC 9580,
+// clause 5.6), which is how programs write a signed message; nil for anything else.
+func unpackedPGP(b []byte) []byte {
+	if len(b) < 16 {
+		return nil
+	}
+	var body []byte
+	switch {
+	case b[0] == 0xa3: // of no stated length
+		body = b[1:]
+	case b[0] == 0xc8 && b[1] >= 224 && b[1] < 255: // in parts, the first of which is long enough
+		body = b[2:]
+	default:
+		return nil
+	}
+	var r io.Reader
+	switch in := bytes.NewReader(body[1:]); body[0] {
+	case 1:
+		r = flate.NewReader(in)
+	case 2:
+		z, err := zlib.NewReader(in)
+		if err != nil {
+			return nil
+		}
+		r = z
+	case 3:
+		r = bzip2.NewReader(in)
+	default:
+		return nil
+	}
+	out := make([]byte, 64)
+	n, _ := io.ReadFull(r, out)
+	return out[:n]
+}
 
 // isPGP looks at the first packet: a signature or what announces one, each with
 // a version, a type and algorithms that there are (RFC 9580, clauses 4.2, 5.2, 5.4).

@@ -38,6 +38,9 @@ type Options struct {
 	Gatherer ades.Gatherer
 	// StampHash is the hash of the time-stamps; zero means that of the signature.
 	StampHash crypto.Hash
+	// ContentTimestamp has the Stamper time-stamp the content before it is signed,
+	// in CAdES, PAdES, XAdES and containers.
+	ContentTimestamp bool
 	// VRI files the validation data of a PDF under each signature as well (LTV).
 	VRI bool
 	// Parallel adds a signature beside those in a CMS file or a container, in
@@ -89,6 +92,8 @@ type Signed struct {
 	// in more than one way; empty: it was not. The signed document then begins with
 	// the copy, and not with what was given.
 	Anew []string
+	// Remarks are what was asked for and does nothing in this document.
+	Remarks []string
 	// Source is the signed document where no writer was given: what is in the last
 	// Spool that was made, or, of a PDF, the document that was given with the
 	// signature behind it. It is good as long as these are.
@@ -174,6 +179,8 @@ type Draft struct {
 
 	anew Spool    // a PDF that was written anew
 	why  []string // it was
+
+	remarks []string
 }
 
 // Prepare makes everything of a signature but its value. What the level needs
@@ -206,6 +213,10 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 		return nil, fmt.Errorf("prepare: %s has no level above B", o.Format)
 	case o.Level >= ades.LevelT && o.Stamper == nil:
 		return nil, fmt.Errorf("prepare: level %v needs a Stamper", o.Level)
+	case o.ContentTimestamp && o.Stamper == nil:
+		return nil, errors.New("prepare: a time-stamp of the content needs a Stamper")
+	case o.ContentTimestamp && (o.Counter || in.Digest != nil || o.Format == ades.JAdES || o.Format == ades.PKCS1):
+		return nil, fmt.Errorf("prepare: the content of %s cannot be time-stamped so", o.Format)
 	case o.Level >= ades.LevelLT && o.Gatherer == nil:
 		return nil, fmt.Errorf("prepare: level %v needs a Gatherer", o.Level)
 	}
@@ -454,7 +465,7 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 			return nil, &ades.MalformedError{Format: string(d.form.Format), Where: p.Where, Err: fmt.Errorf("it would not be valid once signed: %s", p.Text)}
 		}
 	}
-	signed := &Signed{Form: d.form, Signature: own, Document: doc, Anew: d.why}
+	signed := &Signed{Form: d.form, Signature: own, Document: doc, Anew: d.why, Remarks: d.remarks}
 	if d.format.level != nil {
 		// A counter-signature has the level of the signature that it is in. What
 		// LT needs was gathered, or the work would have ended there.

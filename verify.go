@@ -41,6 +41,8 @@ type VerifyOptions struct {
 	Password string
 	// Recursive opens signed documents inside signed documents.
 	Recursive bool
+	// Contents fills in Report.Contents.
+	Contents bool
 	// Expect names what counts for the caller, where signatures may cover only a
 	// part of the document; the zero value means all of it.
 	Expect ades.Expectation
@@ -54,11 +56,12 @@ type VerifyOptions struct {
 // ades.ErrPassword when a document is encrypted and the password does not fit.
 func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions) (*report.Report, error) {
 	now := v.now()
-	facts, plain, leave, err := v.read(ctx, src, o)
+	n, leave, err := v.read(ctx, src, o)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
 	defer leave()
+	facts := n.facts
 	store := v.Trust
 	if store == nil {
 		store = new(trust.Store)
@@ -68,7 +71,7 @@ func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions)
 		levels(l, facts)
 	}
 	r := v.Judge(facts, o.At)
-	r.Plain, r.Source = plain, src
+	r.Plain, r.Contents, r.Source = n.plain, n.files, src
 	return r, nil
 }
 
@@ -94,24 +97,23 @@ func (v *Verifier) now() time.Time {
 
 // read turns bytes into facts, in the lanes. Facts that hold much are read in
 // the heavy one, which is left when the report is made.
-func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, leave func(), err error) {
+func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (n *nest, leave func(), err error) {
 	memory, left := memoryOr(v.Memory), v.CPU
 	if left == 0 {
 		left = 4 * time.Second
 	}
 	leave, err = limits.Lanes(ctx, memory, func(ctx context.Context) (bool, error) {
-		facts, plain = nil, nil
 		ctx, done := limits.WithTime(ctx, left)
-		facts, plain, err = v.readWith(ctx, src, o)
+		n, err = v.readWith(ctx, src, o)
 		left -= done()
-		return weight(facts) > limits.Small(limits.Small(memory)), err
+		return n != nil && weight(n.facts) > limits.Small(limits.Small(memory)), err
 	})
-	return facts, plain, leave, err
+	return n, leave, err
 }
 
 // readWith turns bytes into facts, layer by layer. A parser that panics is a
 // bug, but not one that may take a server down with it.
-func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
+func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOptions) (n *nest, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error while reading: %v\n%s", p, debug.Stack())
@@ -119,11 +121,11 @@ func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOption
 	}()
 	ctx, over := limits.WithReading(ctx)
 	defer over()
-	n := &nest{ctx: ctx, o: o, facts: new(report.Facts), known: v.known()}
+	n = &nest{ctx: ctx, o: o, facts: new(report.Facts), known: v.known()}
 	if err := n.open(ades.File{Source: src}, 0, ades.ReadOptions{Detached: o.Detached, Password: o.Password, Certificates: n.known, Expect: o.Expect}); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return n.facts, n.plain, nil
+	return n, nil
 }
 
 // known are the operator's anchors: one may be the signer's own certificate,

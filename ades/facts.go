@@ -178,6 +178,10 @@ type Signature struct {
 	CertificateRefs    []CertRef        `json:"certificateRefs,omitempty"`    // signed references to it, in order
 	ClaimedTime        time.Time        `json:"claimedTime,omitzero"`
 	Policy             *SignaturePolicy `json:"policy,omitempty"`
+	// Location is where the signer says to have signed, Commitments are what the
+	// signer says to mean by it: dotted identifiers or URIs, as they stand.
+	Location    string   `json:"location,omitempty"`
+	Commitments []string `json:"commitments,omitempty"`
 	// Attributes and properties present, by the standard's name
 	// ("signing-certificate-v2", "SigningTime", "archive-time-stamp-v3").
 	Attributes []Attribute `json:"attributes,omitempty"`

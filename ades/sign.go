@@ -27,6 +27,9 @@ type SignParams struct {
 	PSS bool
 	// Time is the claimed signing time; required, since formats read no clock.
 	Time time.Time
+	// Commitments say what the signer means by signing: object identifiers of
+	// commitment types, dotted. [Commitment] has those that have a name.
+	Commitments []string
 }
 
 // Digest is the hash in use: SHA-256 unless another was asked for.

@@ -31,6 +31,9 @@ type Options struct {
 	Simple bool
 	// CAdES asks for CAdES signatures in place of XAdES.
 	CAdES bool
+	// ContentStamper time-stamps what is signed before it is signed; nil: nobody
+	// does.
+	ContentStamper ades.Stamper
 	// MimeTypes of the files by name; text/xml for XML and
 	// application/octet-stream otherwise when there is none.
 	MimeTypes map[string]string

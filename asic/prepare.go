@@ -126,23 +126,35 @@ func (d *Draft) prepare(ctx context.Context, files []ades.File, n int) (s signat
 	switch {
 	case d.o.CAdES && d.o.Simple:
 		s.name = metaInf + "signature.p7s"
-		d.inner, err = cades.Prepare(files[0].Source, d.o.SignParams, cades.Options{Detached: true})
+		d.inner, err = d.cades(ctx, files[0].Source, cades.Options{Detached: true})
 	case d.o.CAdES:
 		s.name = fmt.Sprintf("%ssignature%03d.p7s", metaInf, n)
 		s.manifestName = fmt.Sprintf("%sASiCManifest%03d.xml", metaInf, n)
 		if s.manifest, err = d.o.manifest(s.name, files); err != nil {
 			return s, err
 		}
-		d.inner, err = cades.Prepare(bytes.NewReader(s.manifest), d.o.SignParams, cades.Options{Detached: true, MimeType: "text/xml"})
+		d.inner, err = d.cades(ctx, bytes.NewReader(s.manifest), cades.Options{Detached: true, MimeType: "text/xml"})
 	default:
 		s.wrap = true
 		s.name = fmt.Sprintf("%ssignatures%03d.xml", metaInf, n)
 		if d.o.Simple {
 			s.name = metaInf + "signatures.xml"
 		}
-		d.inner, err = xades.Prepare(ctx, files, d.o.SignParams, xades.Options{Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
+		d.inner, err = xades.Prepare(ctx, files, d.o.SignParams, xades.Options{Packaging: xades.Detached, MimeTypes: d.o.MimeTypes, ContentStamper: d.o.ContentStamper})
 	}
 	return s, err
+}
+
+// cades prepares the signature over a file or a manifest.
+func (d *Draft) cades(ctx context.Context, src ades.Source, o cades.Options) (ades.Draft, error) {
+	if d.o.ContentStamper != nil {
+		token, err := cades.StampContent(ctx, src, d.o.ContentStamper, d.o.Digest())
+		if err != nil {
+			return nil, err
+		}
+		o.ContentTimestamps = [][]byte{token}
+	}
+	return cades.Prepare(src, d.o.SignParams, o)
 }
 
 // manifest lists the files for a CAdES signature.

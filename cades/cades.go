@@ -38,8 +38,6 @@ type Options struct {
 	MimeType string
 	// Policy makes the signature one under a policy (EPES); nil for none.
 	Policy *ades.SignaturePolicy
-	// Commitments are identifiers of commitment types, dotted.
-	Commitments []string
 	// ContentTimestamps are tokens over the content, taken before signing.
 	ContentTimestamps [][]byte
 }

@@ -304,10 +304,14 @@ func TestPolicyAndCommitment(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "good")
 	o := cades.Options{
-		Commitments: []string{"1.2.840.113549.1.9.16.6.1"},
-		Policy:      &ades.SignaturePolicy{ID: "1.3.76.16.1", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://policy.example/p.pdf"},
+		Policy: &ades.SignaturePolicy{ID: "1.3.76.16.1", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://policy.example/p.pdf"},
 	}
-	s := read(t, made(t, a, []byte("text"), a.Signing(at), o)).Signatures[0]
+	p := a.Signing(at)
+	p.Commitments = []string{ades.Commitment("proof-of-origin"), "1.2.3.4"}
+	s := read(t, made(t, a, []byte("text"), p, o)).Signatures[0]
+	if s.Why() != "1.2.3.4, proof-of-origin" { // a SET has an order of its own
+		t.Errorf("reason %q", s.Why())
+	}
 	if s.Policy == nil || s.Policy.ID != "1.3.76.16.1" || !s.Has("commitment-type-indication") || s.Intact() != ades.Yes {
 		t.Errorf("policy %+v", s.Policy)
 	}

@@ -71,6 +71,8 @@ type Options struct {
 	XPathQuery       string       `json:"XPathQuery,omitzero"`
 	SignElement      string       `json:"signElement,omitzero"`
 	SignatureID      string       `json:"signatureId,omitzero"`
+	ContentTimestamp bool         `json:"contentTimestamp,omitzero"` // before it is signed
+	Commitment       string       `json:"commitment,omitzero"`       // proof-of-approval and so on, or an object identifier
 	WithTimestamp    bool         `json:"withTimestamp,omitzero"`
 	TimestampURL     string       `json:"timestampUrl,omitzero"`
 	TimestampUser    string       `json:"timestampUsername,omitzero"`
@@ -93,6 +95,7 @@ type SignerImage struct {
 	Language   string   `json:"language,omitzero"`
 	Width      int      `json:"width,omitzero"`
 	Height     int      `json:"height,omitzero"`
+	QR         bool     `json:"qr,omitzero"` // a code with the address of /check
 	Fields     []string `json:"fieldsNameList,omitzero"`
 	AllFields  bool     `json:"signAllFields,omitzero"`
 }

@@ -2,6 +2,7 @@ package jades
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -166,6 +167,23 @@ func (s *sigReader) readClaims() {
 		id, _ := p.Get("id").Get("id").Text()
 		s.sig.Policy = &ades.SignaturePolicy{ID: id}
 	}
+	var commitments []*jsontree.Value
+	if list := s.head.Get("srCms"); list != nil {
+		commitments = list.Items
+	}
+	for _, c := range commitments {
+		if id, ok := c.Get("commId").Get("id").Text(); ok {
+			s.sig.Commitments = append(s.sig.Commitments, id)
+		}
+	}
+	var lines []string
+	place := s.head.Get("sigPl")
+	for _, name := range []string{"streetAddress", "postalCode", "addressLocality", "addressRegion", "addressCountry"} {
+		if text, ok := place.Get(name).Text(); ok && text != "" {
+			lines = append(lines, text)
+		}
+	}
+	s.sig.Location = strings.Join(lines, ", ")
 }
 
 // maxSeconds is the end of the year 9999.

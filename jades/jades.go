@@ -112,8 +112,6 @@ type Options struct {
 	// Policy makes the signature one under a policy; nil for none. Its ID is a URI
 	// or a dotted identifier.
 	Policy *ades.SignaturePolicy
-	// Commitments are identifiers of commitment types, URIs or dotted.
-	Commitments []string
 	// Roles are claimed by the signer.
 	Roles []string
 	// Place where the signature is made; nil for none.

@@ -241,12 +241,17 @@ func TestClaims(t *testing.T) {
 	a := pki.Actor(t, "good")
 	policy := &ades.SignaturePolicy{ID: "1.2.3.4", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://example.org/policy"}
 	o := jades.Options{
-		Policy: policy, Commitments: []string{"1.2.840.113549.1.9.16.6.1"}, Roles: []string{"notary"},
+		Policy: policy, Roles: []string{"notary"},
 		Place: &jades.Place{Country: "IT", Locality: "Roma"},
 	}
-	doc := read(t, made(t, a, a.Signing(pki.Now()), o, file("a", text)))
+	p := a.Signing(pki.Now())
+	p.Commitments = []string{ades.Commitment("proof-of-origin")}
+	doc := read(t, made(t, a, p, o, file("a", text)))
 	good(t, doc)
 	s := doc.Signatures[0]
+	if s.Where() != "Roma, IT" || s.Why() != "proof-of-origin" {
+		t.Errorf("place %q, reason %q", s.Where(), s.Why())
+	}
 	if s.Policy == nil || s.Policy.ID != "urn:oid:1.2.3.4" || !s.ClaimedTime.Equal(at) {
 		t.Errorf("policy %+v, time %v", s.Policy, s.ClaimedTime)
 	}

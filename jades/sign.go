@@ -250,7 +250,7 @@ func (o settings) httpHeaders(ctx context.Context, files []ades.File, alg string
 // Counter makes the draft of a counter-signature over the signature with the
 // given id (as [Read] states it); an empty id means the only one.
 func Counter(ctx context.Context, src ades.Source, id string, p ades.SignParams, opts Options) (*Draft, error) {
-	o := settings{p, Options{Policy: opts.Policy, Commitments: opts.Commitments, Roles: opts.Roles, Place: opts.Place}}
+	o := settings{p, Options{Policy: opts.Policy, Roles: opts.Roles, Place: opts.Place}}
 	o.Hash = Hash(p)
 	if err := o.check(); err != nil {
 		return nil, err

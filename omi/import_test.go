@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,6 +188,46 @@ func TestMixedSemestersWhenAllowed(t *testing.T) {
 	write(t, path, zipped(t, files))
 	if _, err := ReadPublication(context.Background(), []string{path}, ImportOptions{AllowMixed: true}); err == nil {
 		t.Error("values of two semesters were taken")
+	}
+}
+
+// A supply of several semesters is as good as one supply each, flat or in archives of
+// their own; where a file could belong to two, all of it is refused.
+func TestSeveralSemesters(t *testing.T) {
+	flat, nested := map[string]string{}, map[string]string{}
+	var want []string
+	for i, semester := range []string{"2017/2", "2018/1", "2018/2"} {
+		m := village(semester, "F205", 9, 45+float64(i))
+		want = append(want, m.index(t).ID())
+		nested[fmt.Sprintf("%d.zip", i)] = string(zipped(t, m.files()))
+		for name, text := range m.files() {
+			flat[fmt.Sprint(i, name)] = text
+		}
+	}
+	for _, files := range []map[string]string{flat, nested} {
+		path := write(t, filepath.Join(t.TempDir(), "all.zip"), zipped(t, files))
+		lib, err := OpenLibrary(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports, err := lib.ImportAll(t.Context(), []string{path}, ImportOptions{})
+		if err != nil || len(reports) != 3 {
+			t.Fatalf("%d publications, %v", len(reports), err)
+		}
+		var got []string
+		for _, ix := range lib.Current().All() {
+			got = append(got, ix.ID())
+		}
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		files["doubt.kml"] = strings.Replace(document("2018/2", "<Placemark/>"), "2018/2", "2016/1", 1)
+		files["doubt"] = village("2016/1", "F205", 9, 45).zoneTable()
+		write(t, path, zipped(t, files))
+		if _, err := lib.ImportAll(t.Context(), []string{path}, ImportOptions{}); err == nil || !strings.Contains(err.Error(), "2016/1") {
+			t.Errorf("zones without values: %v", err)
+		}
 	}
 }
 

@@ -243,6 +243,22 @@ func (l *Library) Import(ctx context.Context, paths []string, opts ImportOptions
 	return pub.Report, nil
 }
 
+// ImportAll is Import for a supply of several semesters.
+func (l *Library) ImportAll(ctx context.Context, paths []string, opts ImportOptions) ([]Report, error) {
+	all, err := ReadPublications(ctx, paths, opts)
+	if err != nil {
+		return nil, err
+	}
+	var reports []Report
+	for _, pub := range all {
+		if err := l.Add(pub); err != nil {
+			return reports, err
+		}
+		reports = append(reports, pub.Report)
+	}
+	return reports, nil
+}
+
 // Add files a publication and takes it over.
 func (l *Library) Add(pub *Publication) error {
 	return l.file(func(f *os.File) error { return pub.WriteIndex(f) })

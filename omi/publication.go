@@ -65,6 +65,71 @@ func readFileSet(ctx context.Context, s *fileSet, opts ImportOptions) (*Publicat
 	if err != nil {
 		return nil, err
 	}
+	return build(files, opts)
+}
+
+// ReadPublications is [ReadPublication] for a supply of several semesters, each with
+// tables of its own: every file goes to the publication of the semester that it
+// names. All are good, or none is read. The oldest comes first.
+func ReadPublications(ctx context.Context, paths []string, opts ImportOptions) ([]*Publication, error) {
+	s, err := openFileSet(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	files, err := gather(ctx, s, opts)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Publication
+	for _, group := range bySemester(files, opts.AllowMixed) {
+		pub, err := build(group, opts)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pub)
+	}
+	return all, nil
+}
+
+// bySemester parts files into supplies. Where that cannot be done without a doubt
+// they stay together, and are refused together.
+func bySemester(files []found, mixed bool) [][]found {
+	groups := map[Semester][]found{}
+	values, zones := map[Semester]bool{}, map[Semester]bool{}
+	var rest []found // of no semester: not read, or ignored
+	for _, f := range files {
+		switch {
+		case f.table != nil:
+			groups[f.table.semester] = append(groups[f.table.semester], f)
+			if values[f.table.semester] = values[f.table.semester] || f.table.isValues; !f.table.isValues {
+				zones[f.table.semester] = true
+			}
+		case f.perimeter != nil && f.err == nil && len(f.perimeter.zones) > 0:
+			if f.perimeter.semester == (Semester{}) {
+				mixed = true
+			}
+			groups[f.perimeter.semester] = append(groups[f.perimeter.semester], f)
+		default:
+			rest = append(rest, f)
+		}
+	}
+	for s := range groups {
+		mixed = mixed || !values[s] || !zones[s]
+	}
+	if mixed || len(groups) < 2 {
+		return [][]found{files}
+	}
+	var all [][]found
+	for _, s := range slices.SortedFunc(maps.Keys(groups), Semester.Compare) {
+		all = append(all, groups[s])
+	}
+	all[len(all)-1] = append(all[len(all)-1], rest...) // told once, with the newest
+	return all
+}
+
+// build makes a publication of the files of one semester.
+func build(files []found, opts ImportOptions) (_ *Publication, err error) {
 	j := builder{zones: map[zoneKey]*zoneBuilder{}, places: map[string]place{}}
 	j.report.Sample = opts.sample
 	j.sort(files)
@@ -247,13 +312,13 @@ func (j *builder) perimeters() {
 			if _, known := j.places[o.cadastral]; !known { // then the perimeter's title has to do
 				j.places[o.cadastral] = place{cadastral: o.cadastral, province: p.province, name: p.name}
 			}
-			j.settle(o, here)
+			j.setOutline(o, here)
 		}
 	}
 }
 
-// settle gives a zone its outline, or joins it to what the same file gave before.
-func (j *builder) settle(o *outline, here map[*zoneBuilder]bool) {
+// setOutline gives a zone its outline, or joins it to what the same file gave before.
+func (j *builder) setOutline(o *outline, here map[*zoneBuilder]bool) {
 	g := j.zone(o.cadastral, o.zone)
 	switch {
 	case g.outline == nil:

@@ -44,7 +44,7 @@ const handledFile = "watched.json"
 // Poll looks once and imports what is new and has settled since the last look. The
 // error says that the folder itself cannot be read.
 func (w *Watcher) Poll(ctx context.Context) ([]Outcome, error) {
-	now, err := w.look()
+	now, err := w.scan()
 	if err != nil {
 		return nil, fmt.Errorf("omi: read watched folder: %w", err)
 	}
@@ -54,7 +54,7 @@ func (w *Watcher) Poll(ctx context.Context) ([]Outcome, error) {
 	if !settled || !slices.ContainsFunc(slices.Collect(maps.Keys(now)), func(name string) bool { return w.handled[digest(name)] != now[name] }) {
 		return nil, nil
 	}
-	outcomes := w.take(ctx, now)
+	outcomes := w.importNew(ctx, now)
 	if ctx.Err() != nil {
 		return outcomes, nil // it will be new again
 	}
@@ -64,8 +64,8 @@ func (w *Watcher) Poll(ctx context.Context) ([]Outcome, error) {
 	return outcomes, w.remember()
 }
 
-// take imports every semester something new belongs to.
-func (w *Watcher) take(ctx context.Context, now map[string]string) []Outcome {
+// importNew imports every semester something new belongs to.
+func (w *Watcher) importNew(ctx context.Context, now map[string]string) []Outcome {
 	var outcomes []Outcome
 	paths, fresh := map[Semester][]string{}, map[Semester]bool{}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -90,8 +90,8 @@ func (w *Watcher) take(ctx context.Context, now map[string]string) []Outcome {
 	return outcomes
 }
 
-// look stamps everything in the folder that is not hidden or still on its way.
-func (w *Watcher) look() (map[string]string, error) {
+// scan stamps everything in the folder that is not hidden or still on its way.
+func (w *Watcher) scan() (map[string]string, error) {
 	entries, err := os.ReadDir(w.Dir)
 	if err != nil {
 		return nil, err

@@ -42,6 +42,9 @@ type Appearance struct {
 	Zone *time.Location
 	// Image is a PNG or JPEG; nil for none.
 	Image []byte
+	// Code is another, at the right edge whatever the layout is: a QR code; nil for
+	// none.
+	Code []byte
 }
 
 // index of the page as package pdf counts it.
@@ -72,6 +75,13 @@ func (o settings) appearance(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.
 			return pdf.Ref{}, fmt.Errorf("signature image: %w", err)
 		}
 		b.Image = img
+	}
+	if len(a.Code) > 0 {
+		code, err := appearance.ReadImage(a.Code, false, u.Document().Budget())
+		if err != nil {
+			return pdf.Ref{}, fmt.Errorf("code of the signature: %w", err)
+		}
+		b.Code = code
 	}
 	ref := appearance.Form(u, b)
 	if page.Rotate == 0 {
@@ -107,11 +117,11 @@ func turned(rotate int) pdf.Array {
 }
 
 // words of a visible signature.
-type words struct{ signed, sealed, reason, place, date string }
+type words struct{ lang, signed, sealed, reason, place, date string }
 
 var languages = map[string]words{
-	"":   {"Digitally signed by", "Electronically sealed by", "Reason: ", "Place: ", "2006-01-02 15:04:05"},
-	"it": {"Firmato digitalmente da", "Sigillo elettronico di", "Motivo: ", "Luogo: ", "02/01/2006 15:04:05"},
+	"":   {"en", "Digitally signed by", "Electronically sealed by", "Reason: ", "Place: ", "2006-01-02 15:04:05"},
+	"it": {"it", "Firmato digitalmente da", "Sigillo elettronico di", "Motivo: ", "Luogo: ", "02/01/2006 15:04:05"},
 }
 
 // lines are those given, or who signed, when, why and where.
@@ -123,15 +133,8 @@ func (o settings) lines() (lines []appearance.Line) {
 		}
 		return lines
 	}
-	say, ok := languages[a.Language]
-	if !ok {
-		say = languages[""]
-	}
-	name, organisation, seal := o.signer()
-	caption := say.signed
-	if seal {
-		caption = say.sealed
-	}
+	say, caption := o.caption()
+	name, organisation, _ := o.signer()
 	lines = []appearance.Line{{Text: caption, Kind: appearance.Caption}, {Text: name, Kind: appearance.Name}, {Text: localTime(o.Time, a.Zone, say.date)}}
 	for _, l := range []struct{ before, text string }{{"", organisation}, {say.reason, o.Reason}, {say.place, o.Location}, {"", o.ContactInfo}} {
 		if l.text != "" {
@@ -139,6 +142,28 @@ func (o settings) lines() (lines []appearance.Line) {
 		}
 	}
 	return lines
+}
+
+// caption is what stands before the name of a signer, and the other words of its
+// language.
+func (o settings) caption() (words, string) {
+	say := languages[""]
+	if a := o.Appearance; a != nil {
+		if w, ok := languages[a.Language]; ok {
+			say = w
+		}
+	}
+	if _, _, seal := o.signer(); seal {
+		return say, say.sealed
+	}
+	return say, say.signed
+}
+
+// said is what a reader aloud says of the signature.
+func (o settings) said() spoken {
+	say, caption := o.caption()
+	name, _, _ := o.signer()
+	return spoken{caption + " " + name, say.lang}
 }
 
 // signer is the name to show, and of a seal also the name that the organisation

@@ -75,7 +75,7 @@ func raise(ctx context.Context, g *grown, facts *reader, r ades.AugmentOptions) 
 		if err != nil {
 			return err
 		}
-		need.take(unit)
+		need.addSignature(unit)
 	}
 	if r.Level == ades.LevelT {
 		return nil
@@ -115,19 +115,19 @@ type proof struct {
 func needs(doc *ades.Document) *proof {
 	p := &proof{}
 	for _, s := range doc.Signatures {
-		p.take(s)
+		p.addSignature(s)
 		for _, t := range s.Timestamps {
-			p.take(t.Signature)
+			p.addSignature(t.Signature)
 		}
 	}
 	for _, t := range doc.Timestamps {
-		p.take(t.Signature)
+		p.addSignature(t.Signature)
 	}
 	p.bundle.Add(doc.Evidence...)
 	return p
 }
 
-func (p *proof) take(s *ades.Signature) {
+func (p *proof) addSignature(s *ades.Signature) {
 	if s == nil {
 		return
 	}
@@ -212,7 +212,7 @@ func (f *form) stamp(s slots) error {
 	widget := newWidget(name, sig, page.Ref)
 	widget.Set("Rect", pdf.Rect{}.Array())
 	widget.Set("AP", pdf.NewDict(pdf.Name("N"), f.u.New(emptyForm())))
-	if err := f.attach(widget, page); err != nil {
+	if err := f.attach(widget, page, spoken{"Time-stamp", "en"}, false); err != nil {
 		return err
 	}
 	return f.register(sig, 0)

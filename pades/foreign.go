@@ -42,6 +42,8 @@ var marks = []mark{
 	{"tar", "ustar  \x00", nil},
 	{"ISO 9660", "\x01CD001\x01", nil},
 	{"RTF", `{\rtf1`, nil},
+	{"DMG", "koly\x00\x00\x00\x04\x00\x00\x02\x00", nil}, // which is read from its end, as is the next
+	{"VHD", "conectix\x00\x00\x00", nil},
 	{"OLE", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", nil},
 	{"DjVu", "AT&TFORM", nil},
 	{"MIME", "MIME-Version:", nil},
@@ -71,7 +73,8 @@ func (r *reader) foreign() error {
 		}
 	}
 	const step = 256 << 10
-	buf := make([]byte, min(step+sight, r.src.Size()-from), step+2*sight)
+	piece := min(step+sight, r.src.Size()-from)
+	buf := make([]byte, piece, piece+sight)
 	for at := from; at < r.src.Size(); at += step {
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -116,6 +119,9 @@ func markOf(b []byte) string {
 
 var tag = regexp.MustCompile(`^<(!doctype|[A-Za-z][A-Za-z0-9]{0,9})[\s/>]`)
 
+// dressed is an element of any name that says how it looks, or runs something.
+var dressed = regexp.MustCompile(`(?i)^<[a-z][^\s/>]{0,64}[\s/]([^<>]{0,400}[\s/"'])?(style|on[a-z]{2,20})\s*=`)
+
 // loud are elements that no other text is taken for.
 var loud = strings.Fields("!doctype html head body script style iframe frame img svg div object embed meta link base form table")
 
@@ -128,6 +134,12 @@ var quiet = strings.Fields("p i q s u h1 h2 h3 h4 h5 h6 hr br td tr th ul ol li 
 // markup reports whether a browser that takes a file for HTML begins an element
 // here. Names that are hexadecimal strings to a PDF are not looked for.
 func markup(b []byte) bool {
+	if c := b[1] | 0x20; (c < 'a' || c > 'z') && b[1] != '!' {
+		return false
+	}
+	if dressed.Match(b) {
+		return true
+	}
 	m := tag.FindSubmatch(b)
 	if m == nil {
 		return false

@@ -13,7 +13,9 @@ type form struct {
 	u      *pdf.Update
 	doc    *pdf.Document
 	fields []field
-	perms  permissions
+	// remarks of what does nothing in the document.
+	remarks []string
+	perms   permissions
 
 	field string // full name of the field signed
 }
@@ -52,6 +54,7 @@ func (f *form) sign(o settings, s slots) error {
 		return err
 	}
 	locks := f.locks(o, target)
+	f.remark(o)
 	sig := f.u.New(f.dictionary(o, s, locks))
 	if target != nil {
 		err = f.fill(target, sig, o)
@@ -225,6 +228,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 	var normal pdf.Ref
 	if o.Appearance != nil {
 		rect = page.Place(o.Appearance.box(page))
+		f.remarkPlace(o.Appearance, page)
 		normal, err = o.appearance(f.u, page, rect)
 	} else {
 		normal = f.u.New(emptyForm())
@@ -239,7 +243,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 		l.Set("Type", pdf.Name("SigFieldLock"))
 		widget.Set("Lock", f.u.New(l))
 	}
-	return f.attach(widget, page)
+	return f.attach(widget, page, o.said(), rect.Width() > 0 && rect.Height() > 0)
 }
 
 func newWidget(name string, sig, page pdf.Ref) *pdf.Dict {
@@ -285,11 +289,14 @@ func (f *form) newName(want, stem string) (string, error) {
 }
 
 // attach adds a widget to its page and to the form.
-func (f *form) attach(widget *pdf.Dict, page *pdf.Page) error {
+func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said spoken, shown bool) error {
 	if page.Ref.IsZero() {
 		return fmt.Errorf("page %d is no indirect object", page.Index+1)
 	}
 	ref := f.u.New(widget)
+	if err := f.tag(widget, ref, page, said, shown); err != nil {
+		return err
+	}
 	p, err := f.annotsHolder(page.Ref)
 	if err != nil {
 		return err

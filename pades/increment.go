@@ -75,14 +75,14 @@ func stateOf(src ades.Source, h crypto.Hash) hash.Hash {
 	return handoff.State(src, h)
 }
 
-// room is the number of bytes that fit into Contents.
-func (r *increment) room() int { return int(r.to-r.from)/2 - 1 }
+// capacity is the number of bytes that fit into Contents.
+func (r *increment) capacity() int { return int(r.to-r.from)/2 - 1 }
 
 // fill puts the signature into its place and returns the update. It may be
 // called again with another signature.
 func (r *increment) fill(contents []byte) ([]byte, error) {
-	if len(contents) > r.room() {
-		return nil, &NoRoomError{Have: r.room(), Need: len(contents) + spare}
+	if len(contents) > r.capacity() {
+		return nil, &NoRoomError{Have: r.capacity(), Need: len(contents) + spare}
 	}
 	gap := r.update[r.from+1 : r.to-1]
 	pdf.AppendHex(gap[:0], contents)

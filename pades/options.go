@@ -52,6 +52,10 @@ type Options struct {
 	// Spool makes room for such a copy; nil keeps it in memory.
 	Spool func() Spool
 
+	// ContentStamper time-stamps what is signed before it is signed; nil: nobody
+	// does.
+	ContentStamper ades.Stamper
+
 	// Stamped reserves room for a time-stamp in the signature: Complete at level
 	// T and above.
 	Stamped bool
@@ -115,6 +119,8 @@ func (o settings) check() error {
 		return errors.New("pades: no signing time")
 	case o.Certify < 0 || o.Certify > 3:
 		return fmt.Errorf("pades: no DocMDP permission %d", o.Certify)
+	case o.Reason != "" && len(o.Commitments) > 0:
+		return errors.New("pades: a reason and a commitment exclude each other (EN 319 142-1, clause 5.3)")
 	case o.Reserve < 0:
 		return fmt.Errorf("pades: reserve of %d bytes", o.Reserve)
 	}

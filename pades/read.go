@@ -126,7 +126,7 @@ func (r *reader) collect() error {
 	byRef := make(map[pdf.Ref]*found)
 	for i := range all {
 		if all[i].kind == "Sig" {
-			r.take(&all[i], byRef)
+			r.addField(&all[i], byRef)
 		}
 	}
 	if err := r.usageRights(byRef); err != nil {
@@ -262,9 +262,9 @@ func (r *reader) readings(ctx context.Context, f *found, ways pdf.Reading, left 
 	return err
 }
 
-// take adds the value of a signature field. One dictionary in several fields
+// addField adds the value of a signature field. One dictionary in several fields
 // is one signature.
-func (r *reader) take(fl *field, byRef map[pdf.Ref]*found) {
+func (r *reader) addField(fl *field, byRef map[pdf.Ref]*found) {
 	if fl.empty(r.doc) {
 		return
 	}

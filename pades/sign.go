@@ -25,6 +25,7 @@ type Draft struct {
 	password string
 	field    string
 	anew     []string
+	remarks  []string
 }
 
 var _ ades.Draft = (*Draft)(nil)
@@ -51,7 +52,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	s := newSlots(o.room())
+	s := newSlots(o.signatureSize())
 	if err := form.sign(o, s); err != nil {
 		return nil, err
 	}
@@ -63,18 +64,26 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	cms, err := cades.PrepareDigest(digest, p, cades.Options{Detached: true, Embedded: true})
+	c := cades.Options{Detached: true, Embedded: true}
+	if o.ContentStamper != nil {
+		token, err := o.ContentStamper.Stamp(ctx, cms.HashFor(p), digest)
+		if err != nil {
+			return nil, fmt.Errorf("pades: time-stamp of the content: %w", err)
+		}
+		c.ContentTimestamps = [][]byte{token}
+	}
+	cms, err := cades.PrepareDigest(digest, p, c)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field, anew: anew}, nil
+	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field, anew: anew, remarks: form.remarks}, nil
 }
 
 // stampRoom is reserved for a time-stamp token with its certificates.
 const stampRoom = 8 << 10
 
-// room estimates the size of the signature.
-func (o settings) room() int {
+// signatureSize estimates the size of the signature.
+func (o settings) signatureSize() int {
 	if o.Reserve > 0 {
 		return o.Reserve
 	}
@@ -84,6 +93,9 @@ func (o settings) room() int {
 	}
 	n += valueSize(o.Certificate.PublicKey)
 	if o.Stamped {
+		n += stampRoom
+	}
+	if o.ContentStamper != nil {
 		n += stampRoom
 	}
 	return n
@@ -147,7 +159,7 @@ func (d *Draft) Complete(ctx context.Context, value []byte, r ades.AugmentOption
 func (d *Draft) complete(ctx context.Context, value []byte, r ades.AugmentOptions) (*grown, error) {
 	r.Password = d.password
 	var b bytes.Buffer
-	b.Grow(d.inc.room())
+	b.Grow(d.inc.capacity())
 	if err := d.cms.Finish(&b, value); err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}

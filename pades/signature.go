@@ -184,18 +184,29 @@ func (r *reader) readBare(f *found) (*ades.Signature, error) {
 	} else {
 		s.Problems = append(s.Problems, finding.PDFBareRSACert.Problem(f.path+"/Cert"))
 	}
-	s.Algorithm = pkix.Algorithm(alg, crypto.SHA1, key)
-	if digest := r.digests.of(f); digest != nil && key != nil {
-		sum, err := digest(crypto.SHA1)
+	hash := crypto.SHA1
+	digest := r.digests.of(f)
+	// The value says itself which hash it is over (table 257 of ISO 32000-1 has
+	// SHA-256 and others from PDF 1.6 on).
+	for _, h := range []crypto.Hash{crypto.SHA1, crypto.SHA256, crypto.SHA384, crypto.SHA512} {
+		scheme, err := pkix.SchemeOf(alg, h)
+		if digest == nil || key == nil || err != nil {
+			break
+		}
+		sum, err := digest(h)
 		if err != nil {
 			return nil, err
 		}
-		scheme, err := pkix.SchemeOf(alg, crypto.SHA1)
-		if err == nil {
-			s.ValueIntact = ades.TriOf(scheme.VerifyDigest(key, sum, s.Value) == nil)
+		s.ValueIntact = ades.TriOf(scheme.VerifyDigest(key, sum, s.Value) == nil)
+		if h == hash || s.ValueIntact == ades.Yes {
+			ref.Value, ref.Found = sum, true
 		}
-		ref.Value, ref.Found = sum, true
+		if s.ValueIntact == ades.Yes {
+			hash = h
+			break
+		}
 	}
+	s.Algorithm, ref.Digest = pkix.Algorithm(alg, hash, key), pkix.HashName(hash)
 	ref.Intact = s.ValueIntact
 	s.References = append(s.References, ref)
 	return s, nil

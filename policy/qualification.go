@@ -54,6 +54,20 @@ func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
 	}
 }
 
+// stampQualification is what the lists say of the authority of a time-stamp, at
+// the time of the stamp.
+func stampQualification(c *report.Conclusion, ch chainVerdict, at time.Time) report.Qualification {
+	if c.Indication != report.Passed || !c.TrustedList || ch.path == nil {
+		return report.NA
+	}
+	for _, s := range fitting(ch.path, toStamp) {
+		if s.Type == "TSA/QTST" && s.GrantedAt(at) {
+			return report.QTSA
+		}
+	}
+	return report.TSA
+}
+
 // listed are the services of every listed authority above a certificate
 // (TS 119 615 clause 4.4): the issuing one may have been listed later than its
 // root.

@@ -46,6 +46,7 @@ func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 	}
 	c.Indication, c.SubIndication, c.Messages = v.indication, v.sub, v.messages
 	ch.describe(j, c)
+	c.Qualification = stampQualification(c, ch, t.Time)
 	if ch.leaf != nil {
 		c.ValidUntil = ch.leaf.NotAfter
 	}

@@ -62,6 +62,10 @@ const (
 	AdESig    Qualification = "AdESig"
 	AdESeal   Qualification = "AdESeal"
 	NA        Qualification = "N/A"
+
+	// Of time-stamps: a qualified authority, another one that is on a list.
+	QTSA Qualification = "QTSA"
+	TSA  Qualification = "TSA"
 )
 
 // Conclusions are a judgement of facts by a policy at a time.
@@ -172,4 +176,8 @@ type Report struct {
 	// Plain is the signed content, innermost with recursion; nil when there
 	// is none to hand out.
 	Plain ades.Source `json:"-"`
+	// Contents, where they were asked for, are the signed files that can be handed out, innermost with
+	// recursion: as Plain, but all that a container or a message has, with names
+	// that are safe to write.
+	Contents []ades.File `json:"-"`
 }

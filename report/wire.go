@@ -87,6 +87,10 @@ type SignatureView struct {
 	IssuerRevokedAt    *string         `json:"issuerCertificateRevocationDate" doc:"when the issuer was revoked; null where it was not"`
 	TrustedDate        bool            `json:"trustedSignatureDate" doc:"a time-stamp proves the time of signing"`
 	SignatureDate      *string         `json:"signatureDate" doc:"as the signer claims it"`
+	ClaimedTime        *string         `json:"claimedTime" doc:"when the signer says to have signed; null where nothing is said"`
+	Reason             *string         `json:"reason" doc:"why, in the signer's words, or the commitment (proof-of-approval, …)"`
+	Location           *string         `json:"location" doc:"where the signer says to have signed"`
+	Policy             *string         `json:"policy" doc:"the policy that it is signed under: an object identifier or a URI"`
 	BestSignatureTime  *string         `json:"bestSignatureTime" doc:"the earliest time at which the signature is proven to have existed"`
 	ValidUntil         *string         `json:"validUntil" doc:"until when its own evidence carries it"`
 	IssuerTrustedList  bool            `json:"issuerTrustedList" doc:"the issuer is on a European trusted list"`
@@ -133,6 +137,7 @@ type TimestampView struct {
 	Policy          *string       `json:"policy" doc:"of the authority, an object identifier"`
 	ValidUntil      *string       `json:"validUntil" doc:"end of the authority's certificate"`
 	IssuerTrusted   bool          `json:"issuerTrustedList" doc:"the authority is on a European trusted list"`
+	Qualification   Qualification `json:"qualification" doc:"by the European trusted lists: QTSA (a qualified authority), TSA (another that is listed) or N/A"`
 	Errors          []string      `json:"errors" doc:"what makes it fail"`
 	Findings        []FindingView `json:"findings" doc:"errors, warnings and information, by code"`
 }
@@ -260,6 +265,7 @@ func (r *Report) signatureView(c *Conclusion, lang string) SignatureView {
 	if c.Proven {
 		v.SignatureDate = stamp(c.BestTime)
 	}
+	v.ClaimedTime, v.Reason, v.Location, v.Policy = stamp(s.ClaimedTime), optional(s.Why()), optional(s.Where()), optional(s.UnderPolicy())
 	if s.Algorithm.KeySize > 0 {
 		v.KeySize = &s.Algorithm.KeySize
 	}
@@ -311,7 +317,7 @@ func (r *Report) timestampView(c *Conclusion, lang string) TimestampView {
 		ID: t.ID, Kind: string(t.Kind), Time: stamp(t.Time), Indication: c.Indication, SubIndication: optional(c.SubIndication),
 		Integrity:       t.ImprintIntact == ades.Yes && t.Signature != nil && t.Signature.Intact() == ades.Yes,
 		DigestAlgorithm: optional(t.ImprintDigest), SerialNumber: optional(t.SerialNumber), Policy: optional(t.Policy),
-		ValidUntil: stamp(c.ValidUntil), IssuerTrusted: c.TrustedList, Errors: texts(c, SeverityError, lang), Findings: findings(c.Messages, lang),
+		ValidUntil: stamp(c.ValidUntil), IssuerTrusted: c.TrustedList, Qualification: c.Qualification, Errors: texts(c, SeverityError, lang), Findings: findings(c.Messages, lang),
 	}
 	if t.Signature != nil {
 		if cert := r.Facts.Certificates[ades.FactID(t.Signature.SigningCertificate)]; cert != nil {

@@ -19,7 +19,7 @@ func (s *Server) openAccounts() error {
 	}
 	s.accounts = account.New(s.db, s.master, account.Config{
 		Domains: s.cfg.Scopes.Domains, PublicURL: s.cfg.PublicURL, AnyDomain: !s.cfg.Production,
-		Rate: s.cfg.Limits.Rate, Burst: s.cfg.Limits.Burst, Log: s.log,
+		Rate: s.cfg.Limits.Rate, Log: s.log,
 		SessionIdle: s.cfg.Console.SessionIdle, SessionLife: s.cfg.Console.SessionLife,
 	})
 	s.billing = billing.New(s.db, s.accounts, prices, s.log)

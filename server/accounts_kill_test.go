@@ -101,6 +101,7 @@ func TestAccountsKilled(t *testing.T) {
 				}
 				p.Delay = 0
 				x.start()
+				clear(ends) // all records are looked at again
 				for _, id := range x.ids() {
 					r := x.finalOf(id)
 					ends[fmt.Sprint(r.State, " ", r.number())]++

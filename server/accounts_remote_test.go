@@ -241,9 +241,16 @@ func TestAccountsOddities(t *testing.T) {
 				if again := f.p.Repeated(); len(again) > 0 {
 					t.Errorf("%s: sent twice: %v", o.Name, again)
 				}
-				for _, secret := range []string{plain.Password, coded.Password} {
+				secrets := []string{plain.Password, coded.Password, "sess-", "key-"}
+				if code, ok := more["certificateOtp"].(string); ok {
+					secrets = append(secrets, code)
+				}
+				for _, secret := range secrets {
 					if strings.Contains(deref(r.ErrorMessage), secret) {
-						t.Errorf("%s: the password is told: %s", o.Name, deref(r.ErrorMessage))
+						t.Errorf("%s: a secret is told: %s", o.Name, deref(r.ErrorMessage))
+					}
+					if said := f.run.log.String(); strings.Contains(said, secret) {
+						t.Errorf("%s: the log has %q", o.Name, secret)
 					}
 				}
 			}
@@ -331,6 +338,10 @@ func TestAccountsPassedThrough(t *testing.T) {
 	for _, kind := range bothKinds {
 		f := newFar(t, kind, passes)
 		d, coded := f.device("good", "automatic"), f.device("good", "otp")
+		_, series := get(t, f.url+"/metrics")
+		if call := signingCalls[kind][0]; !strings.Contains(series, `rogito_provider_request_seconds_count{operation="`+call+`",provider="far",result="silent"} 0`) {
+			t.Errorf("%s: no series of %s before the first call", kind, call)
+		}
 		b := m{"certificateUsername": d.Name, "certificatePassword": d.Password, "title": "Contract", "description": "x", "signatureType": "pades"}
 		doc := m{"sourceType": "base64", "payload": b64(samplePDF), "url": nil, "headers": nil, "method": nil, "postData": nil}
 		for name, change := range map[string]m{
@@ -437,6 +448,12 @@ func TestAccountsConfiguration(t *testing.T) {
 		"kind: sws\n      url: ftp://x":                                    "url",
 		"kind: soap\n      url: http://x":                                  "soap",
 		"kind: sws\n      url: http://x\n      per_second: -1":             "per_second",
+		"kind: sws\n      url: http://x\n      per_second: .nan":           "per_second",
+		"kind: sws\n      url: http://x\n      per_second: many":           "per_second",
+		"kind: arss\n      url: http://x\n      timeout: 3":                "timeout",
+		"kind: arss\n      url: http://x\n      timeout: -3s":              "timeout",
+		"kind: arss\n      url: http://x\n      store_credentials: maybe":  "store_credentials",
+		"kind: arss\n      url: http://x\n      ca: /no/such/file":         "ca",
 		"kind: sws\n      url: http://x\n      store_credentials: false\n    second:\n      kind: arss\n      url: http://y\n      store_credentials: false": "store_credentials",
 		"kind: csc\n      url: http://x\n      flow: token\n      store_credentials: false":                                                                  "store_credentials",
 	} {

@@ -459,10 +459,12 @@ func manipulations() []manipulation {
 			erase(x)
 			x.add("erased", x.signed.ID, erasure, "cast(null as bigint)", store.Millis(time.Now()))
 		}},
-		{name: "the text of a record is gone, with a forged erasure and tombstone, and the tree made anew", do: func(x *intruder) {
+		{name: "the text of a record is gone, with a forged erasure and without its row, and the tree made anew", do: func(x *intruder) {
 			erase(x)
 			x.add("erased", x.signed.ID, erasure, nextSeq, store.Millis(time.Now()))
-			x.exec(`update signatures set deleted_at = updated_at where id = $1`, x.signed.ID)
+			x.exec(`delete from signatures where id = $1`, x.signed.ID)
+			x.exec(`delete from signature_files where signature_id = $1`, x.signed.ID)
+			x.exec(`delete from signing_intents where signature_id = $1`, x.signed.ID)
 			x.recompute()
 		}},
 		{name: "the text of a record is gone, with another's erasure", do: func(x *intruder) {
@@ -473,8 +475,10 @@ func manipulations() []manipulation {
 			x.exec(`update audit_events set salt = (select salt from audit_events where seq = 0), payload = (select payload from audit_events where seq = 0) where record_id = $1 and `+holding("request"), x.deleted.ID)
 		}},
 		{name: "the text of an erasure is gone", do: func(x *intruder) { x.exec(`update audit_events set salt = null, payload = null where kind = 'erased'`) }},
-		{name: "a tombstone is a record again", do: func(x *intruder) { x.exec(`update signatures set deleted_at = 0 where id = $1`, x.deleted.ID) }},
-		{name: "a record is a tombstone", do: func(x *intruder) { x.exec(`update signatures set deleted_at = updated_at where id = $1`, x.signed.ID) }},
+		{name: "a record that was erased is there again", do: func(x *intruder) {
+			x.exec(`insert into signatures (id, account_id, token_id, certificate_type, state, created_at, updated_at)
+				select $1, account_id, token_id, certificate_type, state, created_at, updated_at from signatures where id = $2`, x.deleted.ID, x.signed.ID)
+		}},
 		{name: "all checkpoints are deleted", do: func(x *intruder) { x.exec(`delete from audit_checkpoints`) }},
 		{name: "all checkpoints are deleted, and the head says so", do: func(x *intruder) {
 			x.exec(`delete from audit_checkpoints`)

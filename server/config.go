@@ -95,12 +95,11 @@ type NetworkConfig struct {
 
 // TrustConfig says whom verification believes.
 type TrustConfig struct {
-	Anchors     []string      `yaml:"anchors" doc:"files with further trusted certificates (PEM)"`
-	Lists       bool          `yaml:"lists" doc:"fetch the European trusted lists (never where network.offline is set); false: only those in the data folder are used"`
-	LOTL        string        `yaml:"lotl" doc:"address of the list of trusted lists; empty: the Commission's"`
-	LOTLAnchors string        `yaml:"lotl_anchors" doc:"file with the certificates (PEM) that sign the list of trusted lists; empty: those of the Official Journal, C/2026/1944, which come with the program"`
-	Refresh     time.Duration `yaml:"refresh" doc:"how often the lists are fetched; 0: every 6h"`
-	Policy      string        `yaml:"policy" doc:"file with a validation policy of your own; empty: the default one"`
+	Anchors     []string `yaml:"anchors" doc:"files with further trusted certificates (PEM)"`
+	Lists       bool     `yaml:"lists" doc:"fetch the European trusted lists (never where network.offline is set); false: only those in the data folder are used"`
+	LOTL        string   `yaml:"lotl" doc:"address of the list of trusted lists; empty: the Commission's"`
+	LOTLAnchors string   `yaml:"lotl_anchors" doc:"file with the certificates (PEM) that sign the list of trusted lists; empty: those of the Official Journal, C/2026/1944, which come with the program"`
+	Policy      string   `yaml:"policy" doc:"file with a validation policy of your own; empty: the default one"`
 }
 
 // ScopesConfig says which domains may stand in a scope.
@@ -120,8 +119,7 @@ type LimitsConfig struct {
 	Timeout     time.Duration `yaml:"timeout" doc:"time one request may take"`
 	Drain       time.Duration `yaml:"drain" doc:"time that running requests have to end at shutdown"`
 	Reserve     int64         `yaml:"reserve" doc:"free bytes on disk below which nothing new is taken in; 0: 5 % of the disk, at most 1 GiB; -1: none"`
-	Rate        float64       `yaml:"rate" doc:"requests a second of one token; 0: no limit"`
-	Burst       int           `yaml:"burst" doc:"requests of one token that may come at once"`
+	Rate        float64       `yaml:"rate" doc:"requests a second of one token, of which 100 may come at once; 0: no limit"`
 }
 
 // MoneyConfig is the price list, net, in euro.
@@ -246,7 +244,7 @@ func Defaults() Config {
 			Body: 256 << 20, Document: 100 << 20, Memory: rogito.DefaultMemory, Documents: 1000,
 			InFlight: 1024, Connections: 8192, PerAddress: 1024,
 			Timeout: 2 * time.Minute, Drain: 30 * time.Second,
-			Rate: 0, Burst: 100,
+			Rate: 0,
 		},
 		Money: MoneyConfig{
 			Signature: "0.050", SignatureSubscription: "0.013",
@@ -269,7 +267,7 @@ func Defaults() Config {
 		},
 		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
 		CSC:       CSCConfig{Name: "Rogito", Region: "IT"},
-		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, MapPerMinute: 600, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
+		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour, ExportEvery: 24 * time.Hour},
 		Mail:      mail.Config{Security: "starttls"},

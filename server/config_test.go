@@ -149,6 +149,55 @@ func TestSecretsAreFiles(t *testing.T) {
 	}
 }
 
+// Every key is read from the environment, and from the file that rogito config would print.
+func TestEveryKeyIsSet(t *testing.T) {
+	t.Parallel()
+	for _, key := range Keys() {
+		t.Run(key, func(t *testing.T) {
+			var got, want Config
+			text, in := "", ""
+			switch f := want.field(key).Addr().Interface().(type) {
+			case *string:
+				text, *f = "some text", "some text"
+			case *[]string:
+				text, in, *f = "one,two", "[one, two]", []string{"one", "two"}
+			case *bool:
+				text, *f = "true", true
+			case *int:
+				text, *f = "7", 7
+			case *int64:
+				text, *f = "7", 7
+			case *float64:
+				text, *f = "0.5", 0.5
+			case *time.Duration:
+				text, *f = "90s", 90*time.Second
+			default:
+				t.Skipf("%T is a table: TestManualIsAConfiguration and tests of its own read it", f)
+			}
+			unknown, err := got.readEnviron([]string{variable(key) + "=" + text})
+			if err != nil || len(unknown) > 0 || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v, %v", variable(key), unknown, err)
+			}
+			if in == "" {
+				in = text
+			}
+			path := filepath.Join(t.TempDir(), "rogito.yaml")
+			names := strings.Split(key, ".")
+			if member(reflect.ValueOf(want), key).IsValid() {
+				names = []string{key}
+			}
+			file := strings.Join(names, ": {") + ": " + in + strings.Repeat("}", len(names)-1) + "\n"
+			if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got = Config{}
+			if err := readFile(path, &got); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v", file, err)
+			}
+		})
+	}
+}
+
 var update = flag.Bool("update", false, "write docs/settings.md anew")
 
 // docs/settings.md has every key.

@@ -149,8 +149,8 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 
 		room.exec(t, `insert into callback_secrets (id, account_id, secret, created_at) select 'z' || id, $1, secret, created_at from callback_secrets where account_id = $2`, me, victim)
 		sees("the secret of callbacks", "/callbacks/secret", own...)
-		room.exec(t, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, body, retry, webhook_id, created_at)
-			select 'aaaaaaaaaaaaaaaaaaaaaaaa', $1, scope, record_id, url, method, field, headers, body, retry, webhook_id, created_at from callbacks where account_id = $2 limit 1`, me, victim)
+		room.exec(t, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at)
+			select 'aaaaaaaaaaaaaaaaaaaaaaaa', $1, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at from callbacks where account_id = $2 limit 1`, me, victim)
 		sees("a body of callbacks", "/callbacks/aaaaaaaaaaaaaaaaaaaaaaaa", own...)
 		d := room.field(t, `select id from callbacks where account_id = $1 limit 1`, victim)
 		room.exec(t, `update callbacks set url = 'https://b.example/hook' where id = $1`, d)

@@ -12,8 +12,8 @@ import (
 	"rogito.dev/rogito/tsl"
 )
 
-// refreshLists is how often trusted lists are fetched unless the
-// configuration says otherwise; they change a few times a month.
+// refreshLists is how often trusted lists are fetched; they change a few times a
+// month.
 const refreshLists = 6 * time.Hour
 
 // openLists makes the trusted lists known to verification. They are loaded in
@@ -79,15 +79,11 @@ func (s *Server) listAges() any {
 
 // startLists keeps the lists fresh until the server ends.
 func (s *Server) startLists(ctx context.Context) {
-	every := s.cfg.Trust.Refresh
-	if every <= 0 {
-		every = refreshLists
-	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.sig.lists.Run(run, every)
+		s.sig.lists.Run(run, refreshLists)
 	}()
 	s.onClose(func() { cancel(); <-done })
 }

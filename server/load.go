@@ -168,19 +168,26 @@ func walk(t reflect.Type, prefix string, visit func(key string, f reflect.Struct
 
 // set sets one key from text.
 func (c *Config) set(key, value string) error {
-	v := member(reflect.ValueOf(c).Elem(), key) // database.connections is one name
+	v := c.field(key)
 	if !v.IsValid() {
-		v = reflect.ValueOf(c).Elem()
-		for part := range strings.SplitSeq(key, ".") {
-			if v = member(v, part); !v.IsValid() {
-				return fmt.Errorf("unknown key %s", key)
-			}
-		}
+		return fmt.Errorf("unknown key %s", key)
 	}
 	if err := parse(v, value); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil
+}
+
+// field is where a key is kept, or no value.
+func (c *Config) field(key string) reflect.Value {
+	v := reflect.ValueOf(c).Elem()
+	if whole := member(v, key); whole.IsValid() { // database.connections is one name
+		return whole
+	}
+	for part := range strings.SplitSeq(key, ".") {
+		v = member(v, part)
+	}
+	return v
 }
 
 func member(v reflect.Value, name string) reflect.Value {

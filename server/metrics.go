@@ -35,7 +35,10 @@ const (
 func (s *Server) expect() {
 	w := monitor.Words{
 		Formats: request.Formats(), Ends: []string{string(ledger.Done), string(ledger.Error)}, Results: callback.Results,
-		Authorities: []string{embeddedAuthority, callersAuthority},
+		Authorities: []string{embeddedAuthority, callersAuthority}, Calls: map[string][]string{},
+	}
+	for name, p := range s.cfg.Signing.Providers {
+		w.Calls[name] = signingCalls[p.Kind]
 	}
 	for _, k := range keys.Kinds {
 		w.Kinds = append(w.Kinds, string(k))

@@ -16,12 +16,14 @@ import (
 	"rogito.dev/rogito/server/internal/pages/omimap"
 )
 
+// mapPerMinute is how many pages and tiles of the map one address may ask for in a minute.
+const mapPerMinute = 600
+
 // ConsoleConfig is about the pages for people.
 type ConsoleConfig struct {
 	Enabled        bool  `yaml:"enabled" doc:"pages for people: /, /check, /map and /console; false: only those of enrolment"`
 	PublicCheck    *bool `yaml:"public_check" doc:"anybody may verify a document at /check; null: in a sandbox only"`
 	CheckPerMinute int   `yaml:"check_per_minute" doc:"documents that one address (of IPv6: one /64) may have verified at /check in a minute; 0: no limit"`
-	MapPerMinute   int   `yaml:"map_per_minute" doc:"pages and tiles of /map that one address (of IPv6: one /64) may ask for in a minute; 0: no limit"`
 
 	SessionIdle time.Duration `yaml:"session_idle" doc:"a browser that is logged in to /console and does nothing for so long is logged out"`
 	SessionLife time.Duration `yaml:"session_life" doc:"a browser is logged in for no longer than this, and than its token lives"`
@@ -97,7 +99,7 @@ func (c *OperatorConfig) logo() (name string, content []byte, err error) {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
-	quoted := omimap.New(site, s.publications, s.cfg.Console.MapPerMinute)
+	quoted := omimap.New(site, s.publications, mapPerMinute)
 	a.Mount("/map", quoted)
 	a.Mount("/map/*", quoted)
 	console := s.mountDesk(a, site)

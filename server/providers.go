@@ -50,6 +50,9 @@ var settings = map[string][]string{
 	"sws":  {"ca", "client_certificate", "client_key", "timeout", "per_second", "store_credentials"},
 }
 
+// signingCalls are the calls of each kind that sign.
+var signingCalls = map[string][]string{"csc": {"signatures/signHash"}, "arss": {"signhash"}, "sws": {"signPkcs1", "signPkcs1List"}}
+
 // UnmarshalYAML takes a kind alone as well.
 func (p *Provider) UnmarshalYAML(n *yaml.Node) error {
 	*p = Provider{}
@@ -58,6 +61,12 @@ func (p *Provider) UnmarshalYAML(n *yaml.Node) error {
 	}
 	type plain Provider
 	if err := n.Decode((*plain)(p)); err != nil {
+		for i := 0; i+1 < len(n.Content); i += 2 { // the decoder does not say of which key it speaks
+			one := &yaml.Node{Kind: yaml.MappingNode, Content: n.Content[i : i+2]}
+			if one.Decode(&plain{}) != nil {
+				return fmt.Errorf("line %d: %s cannot be %q", n.Content[i].Line, n.Content[i].Value, n.Content[i+1].Value)
+			}
+		}
 		return err
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 { // a decoder of our own does not know that unknown keys are refused
@@ -151,8 +160,11 @@ func (p Provider) client(name string, c *Config, observe remote.Observe) (remote
 // endpoint is where a provider is. Files are read once, at the start.
 func (p Provider) endpoint(c *Config) (at remote.Endpoint, err error) {
 	at = remote.Endpoint{URL: p.URL, Timeout: p.Timeout, AllowPrivate: c.Network.AllowPrivate}
-	if p.URL == "" {
+	switch {
+	case p.URL == "":
 		return at, errors.New("url is missing")
+	case p.Timeout < 0:
+		return at, fmt.Errorf("timeout: %v cannot be", p.Timeout)
 	}
 	if (p.ClientCert == "") != (p.ClientKey == "") {
 		return at, errors.New("client_certificate and client_key go together: one of them is missing")

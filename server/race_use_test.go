@@ -251,7 +251,7 @@ var changes = []change{
 		},
 	},
 	{
-		name: "delete", ways: asyncWay, seen: `select 1 from signatures where id = $1 and deleted_at > 0 and $2 <> ''`,
+		name: "delete", ways: asyncWay, seen: `select 1 where not exists (select 1 from signatures where id = $1) and $2 <> ''`,
 		do: func(x *raced, r *round) error {
 			return x.there.signing.Delete(context.Background(), x.account, r.record)
 		},

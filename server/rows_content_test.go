@@ -577,7 +577,7 @@ func (x *rowsTried) used() map[string][]rowSubject {
 		},
 		"identifications":         {{where: `certificate_id = '` + x.judged.ID + `'`, use: x.decides}, {where: `certificate_id = '` + x.unseen.ID + `'`}},
 		"identification_requests": {{where: `certificate_id = '` + x.elsewhere.ID + `'`, use: x.answers}, {where: `certificate_id = '` + x.returning.ID + `'`, use: x.comesBack}},
-		"signatures":              {{where: id(x.waits), use: x.approves}, {where: id(x.done), use: x.downloads}, {where: `state = 'ERROR'`}, {where: `deleted_at <> 0`}},
+		"signatures":              {{where: id(x.waits), use: x.approves}, {where: id(x.done), use: x.downloads}, {where: `state = 'ERROR'`}},
 		"signature_files":         {{where: `signature_id = '` + x.waits + `'`, use: x.approves}, {where: `signature_id = '` + x.done + `' and role = 'input'`, use: x.downloads}, {where: `signature_id = '` + x.done + `' and role = 'signed'`, use: x.downloads}},
 		"authority_keys":          {{where: `name = 'root'`, use: automatic}, {where: `name = 'issuing'`, use: automatic}, {where: `name = 'tsa'`}, {where: `name = 'ocsp'`}, {where: `name = 'seal'`}},
 		"authority_issued":        {{where: `certificate_id = '` + x.shown.ID + `'`, use: x.statusOf}, {where: `certificate_id = '` + x.revoked.ID + `'`}, {where: `certificate_id = ''`}},

@@ -18,7 +18,7 @@ var unnoticed = []struct {
 	tables []string
 }{
 	{"money within an account, and what is counted of it", []string{
-		"charges", "meter_leases", "quota_days", "subscriptions", "wallet_transactions", "wallets", "signatures.charge_id",
+		"meter_leases", "quota_days", "subscriptions", "wallet_transactions", "wallets", "signatures.charge_id",
 		"tokens.subscription_requests", "tokens.wallet_amount", "tokens.wallet_requests",
 	}},
 	{"lock counts", []string{"credential_attempts", "credential_locks"}},

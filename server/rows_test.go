@@ -148,7 +148,7 @@ var (
 	// Tables whose keys are digests of what nobody else knows.
 	digestKeys = []string{"csc_sads", "identification_requests"}
 	heldBy     = map[string][]string{
-		"accounts": {"tokens", "wallets", "wallet_transactions", "subscriptions", "charges"},
+		"accounts": {"tokens", "wallets", "wallet_transactions", "subscriptions"},
 		"tokens":   {"csc_tokens"}, "csc_sads": {"csc_hashes"},
 	}
 )
@@ -441,7 +441,7 @@ func newRowsTried(t *testing.T, database string) *rowsTried {
 // groups tell the rows of a table apart of which one each is tried.
 var groups = map[string]string{
 	"audit_events": "kind", "signing_intents": "outcome", "authority_keys": "name", "work": "kind", "omi_publications": "semester", "request_errors": "code",
-	"charges": "product", "identification_answers": "until",
+	"identification_answers": "until", "wallet_transactions": "product",
 }
 
 // subjects are the rows of a table that are tried.

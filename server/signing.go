@@ -91,7 +91,16 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	w.callbacks = callback.New(s.db, s.master, w.guard, nil)
 	w.callbacks.Log = w.audit
 	w.callbacks.Sent, w.callbacks.Settled, w.callbacks.Jobs = s.callbackSent, s.metrics.CalledBack, s.jobs
+	w.callbacks.Record = s.calledBack
 	return s.openRecords()
+}
+
+// calledBack is the record that a callback tells of.
+func (s *Server) calledBack(ctx context.Context, d *callback.Delivery) (any, error) {
+	if d.Scope == enroll.CallbackScope {
+		return s.sig.enroll.Told(ctx, d.Record, enroll.State(d.State))
+	}
+	return s.sig.signing.Told(ctx, d.Record, ledger.State(d.State), d.ReachedAt)
 }
 
 // bases are the addresses that mean this server.
@@ -207,7 +216,7 @@ func (s *Server) openRecords() error {
 		Limits:    request.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
-		SpoolDir: s.spool, PublicURL: s.cfg.PublicURL, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
+		SpoolDir: s.spool, PublicURL: s.cfg.PublicURL, Check: s.cfg.PublicURL + "/check", Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
 		Providers: providers, Revoked: s.revoked, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits, Able: s.able,
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})

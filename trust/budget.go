@@ -59,8 +59,8 @@ func (w *work) check(key any) bool {
 	return true
 }
 
-// look is for n pieces of evidence or certificates.
-func (w *work) look(n int) bool { return spend(w, &w.looks, n) }
+// allow is for n pieces of evidence or certificates.
+func (w *work) allow(n int) bool { return spend(w, &w.looks, n) }
 
 // hold asks for memory of the document's budget.
 func (w *work) hold(n int) bool {

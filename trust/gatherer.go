@@ -190,7 +190,7 @@ func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
 		return
 	}
 	best := revs[0]
-	if err := w.take(cert, best.ID); err != nil {
+	if err := w.addEvidence(cert, best.ID); err != nil {
 		w.lacks(cert, "revocation data", err.Error())
 		return
 	}
@@ -199,8 +199,8 @@ func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
 	}
 }
 
-// take puts the evidence with that id, about a certificate, into the bundle.
-func (w *collector) take(about *pkix.Certificate, id string) error {
+// addEvidence puts the evidence with that id, about a certificate, into the bundle.
+func (w *collector) addEvidence(about *pkix.Certificate, id string) error {
 	if !w.once("ev " + id) {
 		return nil
 	}

@@ -114,7 +114,7 @@ func (b *builder) walk(c chain) {
 	if len(c) >= maxDepth || len(b.done) >= maxPaths {
 		return
 	}
-	if !b.pool.work.look(1 + len(b.pool.bySubject[top.IssuerKey()])) {
+	if !b.pool.work.allow(1 + len(b.pool.bySubject[top.IssuerKey()])) {
 		return
 	}
 	issuers := b.store.issuers(top, b.pool)

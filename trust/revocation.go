@@ -54,7 +54,7 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 		if c == nil {
 			return false
 		}
-		e.take(crlItem{id, origin, c})
+		e.addCRL(crlItem{id, origin, c})
 	}
 	return true
 }
@@ -66,11 +66,11 @@ func (e *evidence) addList(l *list) {
 	}
 	if !e.seen[l.id] {
 		e.seen[l.id] = true
-		e.take(crlItem{l.id, fromNetwork, l.CRL})
+		e.addCRL(crlItem{l.id, fromNetwork, l.CRL})
 	}
 }
 
-func (e *evidence) take(c crlItem) {
+func (e *evidence) addCRL(c crlItem) {
 	e.crls = append(e.crls, c)
 	if c.DeltaBase != nil {
 		e.deltas = append(e.deltas, c)
@@ -81,7 +81,7 @@ func (e *evidence) take(c crlItem) {
 func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *pool) []*report.Revocation {
 	var out []*report.Revocation
 	for _, o := range e.ocsps {
-		if !pool.work.look(1) {
+		if !pool.work.allow(1) {
 			break
 		}
 		if r := s.fromOCSP(cert, issuer, o, pool); r != nil {
@@ -89,7 +89,7 @@ func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *p
 		}
 	}
 	for _, c := range e.crls {
-		if c.DeltaBase == nil && pool.work.look(1) {
+		if c.DeltaBase == nil && pool.work.allow(1) {
 			if r := s.fromCRL(cert, issuer, c, e, pool); r != nil {
 				out = append(out, r)
 			}
@@ -161,14 +161,14 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *pool) (c *
 		}
 	} else {
 		for _, c := range pool.byID {
-			if c.HasExtUsage(pkix.EKUOCSPSigning) && pool.work.look(1) {
+			if c.HasExtUsage(pkix.EKUOCSPSigning) && pool.work.allow(1) {
 				candidates = append(candidates, c)
 			}
 		}
 	}
 	var other *pkix.Certificate
 	for _, c := range candidates {
-		if !pool.work.look(1) {
+		if !pool.work.allow(1) {
 			break
 		}
 		if !o.RespondedBy(c) || !s.check(o.id+c.ID(), pool.work, c, func() bool { return o.CheckSignatureFrom(c) == nil }) {
@@ -227,7 +227,7 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 		return nil
 	}
 	for _, d := range e.deltas {
-		if pool.work.look(1) && deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
+		if pool.work.allow(1) && deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
 			if s.apply(r, cert, d, pool.work) {
 				r.ThisUpdate, r.NextUpdate, r.ProducedAt = d.ThisUpdate, d.NextUpdate, d.ThisUpdate
 			}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -38,6 +39,8 @@ type builder struct {
 	id   string
 	refs []reference
 	objs []object
+	// stamp is a token over all that the references are to; nil: none is asked for.
+	stamp []byte
 }
 
 // object is a ds:Object that holds a document.
@@ -79,6 +82,14 @@ func (b *builder) signedProperties() string {
 			fmt.Fprintf(&s, `<xades:Encoding>%s</xades:Encoding>`, r.encoding)
 		}
 		s.WriteString(`</xades:DataObjectFormat>`)
+	}
+	for _, c := range b.o.Commitments {
+		s.WriteString(`<xades:CommitmentTypeIndication><xades:CommitmentTypeId><xades:Identifier>` + escapeText(ades.CommitmentURI(c)) +
+			`</xades:Identifier></xades:CommitmentTypeId><xades:AllSignedDataObjects></xades:AllSignedDataObjects></xades:CommitmentTypeIndication>`)
+	}
+	if b.stamp != nil {
+		fmt.Fprintf(&s, `<xades:AllDataObjectsTimeStamp Id="cts-%s"><ds:CanonicalizationMethod%s Algorithm="%s"></ds:CanonicalizationMethod><xades:EncapsulatedTimeStamp>%s</xades:EncapsulatedTimeStamp></xades:AllDataObjectsTimeStamp>`,
+			b.id, declareDS, exclusive.URI(), base64.StdEncoding.EncodeToString(b.stamp))
 	}
 	s.WriteString(`</xades:SignedDataObjectProperties></xades:SignedProperties>`)
 	return s.String()

@@ -166,7 +166,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 	}
 	method.Prefixes = valuePrefixes(n)
 	h := p.o.Digest().New()
-	_ = xmldsig.Canonicalize(h, set, method) // a hash does not fail
+	_ = xmldsig.Canonicalize(p.also(h), set, method) // a hash does not fail
 	mime := p.o.MimeTypes[p.files[0].Name]
 	if mime == "" {
 		mime = "text/xml"
@@ -294,7 +294,7 @@ func (p *preparation) inserter() func(io.Writer, func(io.Writer) error) error {
 // internallyDetached makes a new root for the documents and the signature.
 // XML goes in as it is, other data as base64.
 func (p *preparation) internallyDetached() error {
-	digests, err := p.digestFiles()
+	digests, err := p.digestFiles(true)
 	if err != nil {
 		return err
 	}
@@ -347,7 +347,7 @@ func (p *preparation) embedXML(i int) (string, error) {
 	}
 	method.Prefixes = valuePrefixes(root)
 	h := p.o.Digest().New()
-	_ = xmldsig.Canonicalize(h, xmldsig.NodeSet{Apex: root, Comments: method.Comments}, method) // a hash does not fail
+	_ = xmldsig.Canonicalize(p.also(h), xmldsig.NodeSet{Apex: root, Comments: method.Comments}, method) // a hash does not fail
 	p.b.refs = append(p.b.refs, reference{
 		uri: uri, transforms: []string{transformC14N(method)}, digest: h.Sum(nil), mime: p.mime(p.files[i]),
 	})
@@ -360,6 +360,9 @@ func (p *preparation) embedBase64(i int, digest []byte) (string, error) {
 	b := make([]byte, f.Source.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(f.Source, 0, f.Source.Size()), b); err != nil {
 		return "", fmt.Errorf("xades: read document: %w", err)
+	}
+	if p.all != nil {
+		p.all.Write(b)
 	}
 	p.b.refs = append(p.b.refs, reference{
 		uri: "#" + id, transforms: []string{transformBase64}, digest: digest, mime: p.mime(f), encoding: xmldsig.Base64,

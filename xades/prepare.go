@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"slices"
 
@@ -96,8 +97,16 @@ func Prepare(ctx context.Context, files []ades.File, params ades.SignParams, opt
 		return nil, fmt.Errorf("xades: %w", err)
 	}
 	p := &preparation{ctx: ctx, files: files, o: o, b: builder{o: o}}
+	if o.ContentStamper != nil {
+		p.all = o.Digest().New()
+	}
 	if err := p.pack(); err != nil {
 		return nil, err
+	}
+	if p.all != nil {
+		if p.b.stamp, err = o.ContentStamper.Stamp(ctx, o.Digest(), p.all.Sum(nil)); err != nil {
+			return nil, fmt.Errorf("xades: time-stamp of the content: %w", err)
+		}
 	}
 	properties := p.b.signedProperties()
 	info := p.b.signedInfo(method, oid.Sum(o.Digest(), canonical(properties, declareXAdES)))
@@ -120,6 +129,7 @@ type preparation struct {
 	b     builder
 	doc   *xmldom.Document // the one XML document, when there is one
 	host  *xmldom.Node     // the signature that the new one must stand in, if any
+	all   hash.Hash        // over everything that is signed, in order; nil: nobody asks
 	place func(w io.Writer, signature func(io.Writer) error) error
 }
 
@@ -179,7 +189,7 @@ func (p *preparation) chooseID(digests ...[]byte) {
 
 // enveloping references each document inside a ds:Object.
 func (p *preparation) enveloping() error {
-	digests, err := p.digestFiles()
+	digests, err := p.digestFiles(false)
 	if err != nil {
 		return err
 	}
@@ -199,7 +209,7 @@ func (p *preparation) enveloping() error {
 
 // detached references each document by its name.
 func (p *preparation) detached() error {
-	digests, err := p.digestFiles()
+	digests, err := p.digestFiles(false)
 	if err != nil {
 		return err
 	}
@@ -222,16 +232,30 @@ func alone(w io.Writer, signature func(io.Writer) error) error {
 	return signature(w)
 }
 
-func (p *preparation) digestFiles() ([][]byte, error) {
+// digestFiles digests the files as they are; embedded ones are not signed so.
+func (p *preparation) digestFiles(embedded bool) ([][]byte, error) {
 	digests := make([][]byte, len(p.files))
 	for i, f := range p.files {
 		h := p.o.Digest().New()
-		if _, err := io.Copy(h, io.NewSectionReader(f.Source, 0, f.Source.Size())); err != nil {
+		w := io.Writer(h)
+		if !embedded {
+			w = p.also(h)
+		}
+		if _, err := io.Copy(w, io.NewSectionReader(f.Source, 0, f.Source.Size())); err != nil {
 			return nil, fmt.Errorf("xades: read document: %w", err)
 		}
 		digests[i] = h.Sum(nil)
 	}
 	return digests, nil
+}
+
+// also has what is digested for a reference digested for the time-stamp of the
+// content as well.
+func (p *preparation) also(h hash.Hash) io.Writer {
+	if p.all == nil {
+		return h
+	}
+	return io.MultiWriter(h, p.all)
 }
 
 func (p *preparation) mime(f ades.File) string {

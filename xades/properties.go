@@ -115,6 +115,22 @@ func (s *sigReader) readSigned() {
 			Implied: p.Child(s.space, "SignaturePolicyImplied") != nil,
 		}
 	}
+	for _, name := range []string{"SignatureProductionPlace", "SignatureProductionPlaceV2"} {
+		var lines []string
+		for c := range ssp.Child(s.space, name).Elements() {
+			if text := strings.TrimSpace(c.Text()); text != "" {
+				lines = append(lines, text)
+			}
+		}
+		if len(lines) > 0 {
+			s.sig.Location = strings.Join(lines, ", ")
+		}
+	}
+	for _, c := range s.signed.Child(s.space, "SignedDataObjectProperties").Children(s.space, "CommitmentTypeIndication") {
+		if id := c.Find(s.space, "CommitmentTypeId", "Identifier"); id != nil {
+			s.sig.Commitments = append(s.sig.Commitments, strings.TrimSpace(id.Text()))
+		}
+	}
 	s.readFormats()
 }
 

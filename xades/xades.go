@@ -22,8 +22,10 @@ package xades
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -63,6 +65,9 @@ type Options struct {
 	KeepSignatures bool
 	// Policy makes the signature one under a policy (EPES); nil for none.
 	Policy *ades.SignaturePolicy
+	// ContentStamper time-stamps what is signed before it is signed; nil: nobody
+	// does.
+	ContentStamper ades.Stamper
 	// MimeTypes of the files by name; text/xml for XML and
 	// application/octet-stream otherwise when there is none.
 	MimeTypes map[string]string
@@ -104,6 +109,8 @@ func (o settings) check() error {
 		return errors.New("xades: no signing time")
 	case o.SignatureID != "" && !xmldom.IsName(o.SignatureID):
 		return fmt.Errorf("xades: signature id %q is not an XML name", o.SignatureID)
+	case slices.ContainsFunc(o.Commitments, func(id string) bool { return !oid.Valid(id) }):
+		return errors.New("xades: commitment type is not an object identifier")
 	case o.SignElement != "" && o.XPathQuery != "":
 		return errors.New("xades: both an element and an XPath to sign")
 	}

@@ -54,11 +54,11 @@ func (c *extractCommand) Run(s *session) error {
 			return err
 		}
 	}
-	files, err := expand(c.Files, false)
+	files, err := expand(c.Files)
 	if err != nil {
 		return err
 	}
-	if len(files) == 1 && files[0].named && !isArchive(files[0].path) {
+	if len(files) == 1 && files[0].named && !s.isArchive(files[0].path) {
 		return c.single(s, files[0].path, in)
 	}
 	if c.Out == "-" {
@@ -68,8 +68,8 @@ func (c *extractCommand) Run(s *session) error {
 }
 
 // isArchive says that a file is a plain zip, which is as good as a folder.
-func isArchive(path string) bool {
-	f, err := openFile(path)
+func (s *session) isArchive(path string) bool {
+	f, err := s.open(path)
 	if err != nil {
 		return false
 	}
@@ -79,16 +79,16 @@ func isArchive(path string) bool {
 
 // single takes the content out of one file.
 func (c *extractCommand) single(s *session, path string, in ades.ReadOptions) error {
-	f, err := openFile(path)
+	f, err := s.open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	content, err := rogito.Extract(s.ctx, ades.File{Name: filepath.Base(path), Source: f}, in)
+	content, err := rogito.Extract(s.ctx, ades.File{Name: baseOf(path), Source: f}, in)
 	switch {
 	case err != nil:
-		err = failure(err)
-		return exit{exitOf(err), fmt.Errorf("%s: %w", path, err)}
+		err = failure(locked(err, in.Password))
+		return exit{exitOf(err), fmt.Errorf("%s: %w", told(path), err)}
 	case len(content) > 1:
 		made, err := c.several(cmp.Or(c.Out, "."), content)
 		if !c.Quiet {
@@ -122,7 +122,7 @@ type extracted struct {
 
 // all takes the contents out of many files, each into a file of its own.
 func (c *extractCommand) all(s *session, files []found, in ades.ReadOptions) error {
-	bar := newProgress(s.stderr, "extracted")
+	bar := s.newProgress("extracted")
 	bar.size = false
 	var done, failed, unsigned int64
 	code := exitOK
@@ -174,7 +174,7 @@ func (c *extractCommand) one(s *session, it item, in ades.ReadOptions) extracted
 		err = fmt.Errorf("the name %q leads out of the folder", it.rel)
 	}
 	if err != nil {
-		e.err = failure(err)
+		e.err = failure(locked(err, in.Password))
 		return e
 	}
 	to := filepath.Join(cmp.Or(c.Out, it.root), it.rel)

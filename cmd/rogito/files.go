@@ -20,6 +20,40 @@ import (
 type sourceFile struct {
 	*io.SectionReader
 	io.Closer
+
+	seen func(at int64) // is told how far it was read; nil: nobody wants to know
+}
+
+// ReadAt reads, and tells how far.
+func (f *sourceFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.SectionReader.ReadAt(b, off)
+	if f.seen != nil {
+		f.seen(off + int64(n))
+	}
+	return n, err
+}
+
+// input is the name of standard input among files.
+const input = "-"
+
+// open opens a file, or standard input, which is read once.
+func (s *session) open(path string) (*sourceFile, error) {
+	if path != input {
+		return openFile(path)
+	}
+	s.read.Do(func() { s.piped, s.pipeErr = io.ReadAll(s.stdin) })
+	if s.pipeErr != nil {
+		return nil, fmt.Errorf("standard input: %w", s.pipeErr)
+	}
+	return &sourceFile{SectionReader: io.NewSectionReader(bytes.NewReader(s.piped), 0, int64(len(s.piped))), Closer: io.NopCloser(nil)}, nil
+}
+
+// baseOf is the name of a file by itself; standard input has none, and gets one.
+func baseOf(path string) string {
+	if path == input {
+		return "document"
+	}
+	return filepath.Base(path)
 }
 
 // openFile opens a file; what has no size, such as a pipe, is read at once.
@@ -30,7 +64,7 @@ func openFile(path string) (*sourceFile, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
-		return &sourceFile{io.NewSectionReader(f, 0, info.Size()), f}, nil
+		return &sourceFile{SectionReader: io.NewSectionReader(f, 0, info.Size()), Closer: f}, nil
 	}
 	var b []byte
 	if err == nil {
@@ -40,7 +74,7 @@ func openFile(path string) (*sourceFile, error) {
 		f.Close()
 		return nil, err
 	}
-	return &sourceFile{io.NewSectionReader(bytes.NewReader(b), 0, int64(len(b))), f}, nil
+	return &sourceFile{SectionReader: io.NewSectionReader(bytes.NewReader(b), 0, int64(len(b))), Closer: f}, nil
 }
 
 var errNoFiles = errors.New("there are no files: name one, or a folder of them")
@@ -50,6 +84,9 @@ var errNoFiles = errors.New("there are no files: name one, or a folder of them")
 func writeFile(path string, force bool, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil && !force {
 		return fmt.Errorf("%s exists; --force replaces it", path)
+	}
+	if err := folderOf(path, filepath.Dir(path)); err != nil {
+		return err
 	}
 	return atomicfile.Write(path, 0o644, write)
 }
@@ -68,7 +105,7 @@ func (o output) made(s *session, file string, out []string, err error) {
 			s.printf("%s\n", to)
 		}
 		if err != nil {
-			s.notef("%s: %v", file, err)
+			s.notef("%s: %s", file, plain(err, file))
 		}
 		return
 	}
@@ -78,7 +115,7 @@ func (o output) made(s *session, file string, out []string, err error) {
 		Error *string  `json:"error"`
 	}{File: file, Out: append([]string{}, out...)}
 	if err != nil {
-		text := err.Error()
+		text := plain(err, file)
 		line.Error = &text
 	}
 	_ = json.NewEncoder(s.stdout).Encode(line) // a reader who has gone needs no more
@@ -101,7 +138,7 @@ type maker func(name string, f *sourceFile) (to string, write func(io.Writer) er
 // each makes a new file of every file, with a progress bar on a terminal; one
 // failure does not stop the rest, and the exit code tells.
 func (o output) each(s *session, paths []string, make_ maker) error {
-	files, err := expand(paths, false)
+	files, err := expand(paths)
 	if err != nil {
 		return err
 	}
@@ -109,6 +146,10 @@ func (o output) each(s *session, paths []string, make_ maker) error {
 	switch {
 	case o.Out == "-" && single:
 		return o.toStdout(s, files[0].path, make_)
+	case o.Out == "" && single && files[0].path == input && s.terminal:
+		return errors.New("the result is binary, and standard output is a terminal: --out FILE writes a file, --out - insists")
+	case o.Out == "" && single && files[0].path == input:
+		return o.toStdout(s, input, make_)
 	case o.Out == "-":
 		return errors.New("--out - is for one file")
 	case o.Out != "" && !single:
@@ -116,19 +157,23 @@ func (o output) each(s *session, paths []string, make_ maker) error {
 			return err
 		}
 	}
-	bar := newProgress(s.stderr, "done")
+	bar := s.newProgress("done")
 	bar.size = false
+	defer bar.end()
 	failed := 0
 	for i, p := range files {
 		if s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}
 		to, err := "", error(nil)
-		if f, errOpen := openFile(p.path); errOpen != nil {
+		if f, errOpen := s.open(p.path); errOpen != nil {
 			err = errOpen
 		} else {
-			name, write := make_(filepath.Base(p.path), f)
+			name, write := make_(baseOf(p.path), f)
 			to = o.place(p.path, name, single)
+			if single {
+				bar.watch(f)
+			}
 			err = writeFile(to, o.Force, write)
 			f.Close()
 		}
@@ -142,7 +187,6 @@ func (o output) each(s *session, paths []string, make_ maker) error {
 			bar.at(int64(i+1), int64(len(files)))
 		}
 	}
-	bar.end()
 	switch {
 	case failed == 0:
 		return nil
@@ -154,12 +198,12 @@ func (o output) each(s *session, paths []string, make_ maker) error {
 
 // toStdout writes the one result there.
 func (o output) toStdout(s *session, path string, make_ maker) error {
-	f, err := openFile(path)
+	f, err := s.open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_, write := make_(filepath.Base(path), f)
+	_, write := make_(baseOf(path), f)
 	if err := write(s.bytesOut(true)); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -181,7 +225,7 @@ func (x secret) read(s *session) (string, error) {
 	}
 	in, ok := s.stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return "", fmt.Errorf("no password: use a password file or %s", x.variable)
+		return "", fmt.Errorf("no password: --password-file FILE or %s has it", x.variable)
 	}
 	fmt.Fprintf(s.stderr, "%s: ", x.prompt)
 	b, err := term.ReadPassword(int(in.Fd()))

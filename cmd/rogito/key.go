@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/x509"
 	"encoding/pem"
@@ -9,15 +10,17 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/internal/hsm"
+	"rogito.dev/rogito/internal/keyfile"
 	"rogito.dev/rogito/trust"
 )
 
 // keyFlags say with what to sign.
 type keyFlags struct {
-	Key          string `required:"" placeholder:"FILE|URI" help:"PKCS#12 file, PEM file, or pkcs11:token=…;object=…?module-path=… (RFC 7512)"`
+	Key          string `required:"" placeholder:"FILE|URI" help:"PKCS#12 file, PEM file (encrypted or not), or pkcs11:token=…;object=…?module-path=… (RFC 7512)"`
 	PasswordFile string `type:"path" placeholder:"FILE" help:"file with the key's password or PIN (else ROGITO_KEY_PASSWORD, else asked for)"`
 	Cert         string `type:"path" placeholder:"FILE" help:"certificate and chain (PEM), where the key does not bring them"`
 }
@@ -60,29 +63,39 @@ func (f keyFlags) fromFile(s *session, ask secret, id *identity) error {
 		return err
 	}
 	if block, rest := pem.Decode(b); block != nil {
-		return id.pem(block, rest)
+		if err := id.pem(block, rest, sync.OnceValues(func() (string, error) { return ask.read(s) })); err != nil {
+			return fmt.Errorf("%s: %w", f.Key, err)
+		}
+		return nil
+	}
+	if bytes.HasPrefix(b, []byte("\xfe\xed\xfe\xed")) || bytes.HasPrefix(b, []byte("\xce\xce\xce\xce")) {
+		return fmt.Errorf("%s is a key store of Java: make a PKCS#12 file of it (keytool -importkeystore -deststoretype pkcs12)", f.Key)
 	}
 	password, err := ask.read(s)
 	if err != nil {
 		return err
 	}
 	in, err := rogito.LoadPKCS12(b, password)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Key, err)
+	switch {
+	case errors.Is(err, rogito.ErrKeyPassword):
+		return fmt.Errorf("%s: wrong password (--password-file FILE or ROGITO_KEY_PASSWORD has it)", f.Key)
+	case err != nil:
+		return fmt.Errorf("--key %s: it is no PKCS#12 or PEM file with a private key, or is damaged (%w)", f.Key, err)
 	}
 	id.key, id.cert, id.chain = in.Key, in.Certificate, in.Chain
 	return nil
 }
 
-// pem takes an unencrypted key, and certificates if the file has any.
-func (id *identity) pem(block *pem.Block, rest []byte) error {
+// pem takes a key, and certificates if the file has any. The password is asked for
+// once, where the key has one.
+func (id *identity) pem(block *pem.Block, rest []byte, password func() (string, error)) error {
 	var certs []byte
 	for ; block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" {
 			certs = append(certs, pem.EncodeToMemory(block)...)
 			continue
 		}
-		key, err := parseKey(block)
+		key, err := keyfile.Key(block, password)
 		if err != nil {
 			return err
 		}
@@ -97,31 +110,6 @@ func (id *identity) pem(block *pem.Block, rest []byte) error {
 		return nil
 	}
 	return id.choose(certs)
-}
-
-func parseKey(block *pem.Block) (crypto.Signer, error) {
-	var key any
-	var err error
-	switch block.Type {
-	case "PRIVATE KEY":
-		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-	case "RSA PRIVATE KEY":
-		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
-	case "EC PRIVATE KEY":
-		key, err = x509.ParseECPrivateKey(block.Bytes)
-	case "ENCRYPTED PRIVATE KEY":
-		return nil, errors.New("an encrypted PEM key is not read: make a PKCS#12 file of it")
-	default:
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	signer, ok := key.(crypto.Signer)
-	if !ok {
-		return nil, fmt.Errorf("a %T cannot sign", key)
-	}
-	return signer, nil
 }
 
 func (f keyFlags) fromToken(s *session, ask secret, id *identity) error {

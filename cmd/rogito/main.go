@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"reflect"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -48,6 +49,10 @@ type session struct {
 	screen   io.Writer // that terminal, as it is; else nil
 	coloured bool      // verdicts are
 	close    func()    // of the installation that the command has open; else nil
+
+	read    sync.Once // standard input, by who takes it for a file
+	piped   []byte
+	pipeErr error
 }
 
 // printf writes what was asked for.
@@ -148,7 +153,7 @@ func run(s *session, args []string) int {
 		return exited
 	}
 	if err != nil {
-		return s.fail(fmt.Errorf("%w\nsee: rogito help%s", err, elsewhere))
+		return s.fail(fmt.Errorf("%w\nsee: rogito help%s%s", usage(err), helpOf(err), elsewhere))
 	}
 	err = command.Run(s)
 	if s.close != nil {
@@ -213,10 +218,10 @@ func (s *session) fail(err error) int {
 	var e exit
 	if errors.As(err, &e) {
 		if e.err != nil {
-			s.notef("%s", explain(e.err))
+			s.notef("%s", reworded(e.err, explain(e.err), ""))
 		}
 		return e.code
 	}
-	s.notef("%s", explain(err))
+	s.notef("%s", reworded(err, explain(err), ""))
 	return exitError
 }

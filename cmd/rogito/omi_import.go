@@ -17,11 +17,12 @@ type omiImport struct {
 	AllowMixed   bool     `help:"take files of different semesters: that of the values rules"`
 	AllowPartial bool     `name:"allow-partial" help:"take a publication in which less than half of the zones have a perimeter, or with files that their names hide"`
 	JSON         bool     `help:"print the report as JSON"`
-	Paths        []string `arg:"" name:"path" help:"archives (zip, kmz), files or folders of one publication, whatever their names"`
+	Paths        []string `arg:"" name:"path" help:"archives (zip, kmz), files or folders of one publication or of several, whatever their names"`
 }
 
 func (omiImport) Help() string {
 	return "All paths together are one publication: the tables VALORI and ZONE, and the perimeters if there are any. " +
+		"Where they name several semesters, and each has its own tables, they are so many publications, and all are imported or none. " +
 		"It is built beside what is served and swapped in whole, or refused whole (exit 3). " +
 		"One in which less than half of the zones have a perimeter, or with tables or perimeters whose names begin with a dot, is taken only with --allow-partial: " +
 		"no coordinates would lead there, while it counts as the newest."
@@ -32,8 +33,8 @@ func (c *omiImport) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(s.stderr, "reading")
-	report, err := l.Import(s.ctx, c.Paths, omi.ImportOptions{AllowMixed: c.AllowMixed, AllowPartial: c.AllowPartial, Progress: p.at})
+	p := s.newProgress("reading")
+	reports, err := l.ImportAll(s.ctx, c.Paths, omi.ImportOptions{AllowMixed: c.AllowMixed, AllowPartial: c.AllowPartial, Progress: p.at})
 	p.end()
 	var refused *omi.RefusedError
 	if errors.As(err, &refused) && refused.Partial {
@@ -42,13 +43,15 @@ func (c *omiImport) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		err = printJSON(s, report)
-	} else {
-		err = printReport(s.text(), report)
-	}
-	if err != nil {
-		return err
+	for _, report := range reports {
+		if c.JSON {
+			err = printJSON(s, report)
+		} else {
+			err = printReport(s.text(), report)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return c.share(s, cfg)
 }

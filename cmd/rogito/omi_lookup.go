@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/omi"
@@ -111,19 +113,62 @@ func printZone(out io.Writer, ans omi.Answer) error {
 		fmt.Fprintln(out, "This is a made-up sample, not official data: import a publication with rogito omi import.")
 	}
 	if z.Values() > 0 {
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w)
-		printRow(w, "TYPE", "CONDITION", "SALE €/m²", "RENT €/m² a month")
-		for i := range z.Values() {
-			v := z.Value(i)
-			printRow(w, v.Type, strings.ToLower(v.Condition)+prevalent(v), amounts(v.Sale, v.SaleQuoted), amounts(v.Rent, v.RentQuoted))
-		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
+		fmt.Fprintln(out)
+		printValues(out, z)
 	}
 	_, err := fmt.Fprintf(out, "\nSource: %s\n", omi.Attribution)
 	return err
+}
+
+// printValues is the table of a zone: words to the left, amounts to the right, and
+// what all amounts of a column are about in its heading.
+func printValues(out io.Writer, z omi.Zone) {
+	var sale, rent []omi.Surface
+	for i := range z.Values() {
+		v := z.Value(i)
+		if v.SaleQuoted {
+			sale = append(sale, v.Sale.Surface)
+		}
+		if v.RentQuoted {
+			rent = append(rent, v.Rent.Surface)
+		}
+	}
+	oneSale, oneRent := one(sale), one(rent)
+	rows := [][]string{{"TYPE", "CONDITION", "SALE €/m²" + oneSale, "RENT €/m² a month" + oneRent}}
+	for i := range z.Values() {
+		v := z.Value(i)
+		rows = append(rows, []string{visible.Line(v.Type), visible.Line(strings.ToLower(v.Condition) + prevalent(v)), amounts(v.Sale, v.SaleQuoted, oneSale == ""), amounts(v.Rent, v.RentQuoted, oneRent == "")})
+	}
+	widths := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, cell := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, r := range rows {
+		line := ""
+		for i, cell := range r {
+			if i > 0 {
+				line += "  "
+			}
+			if space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)); i < 2 {
+				line += cell + space
+			} else {
+				line += space + cell
+			}
+		}
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+	}
+}
+
+var surfaces = map[omi.Surface]string{omi.Gross: " gross", omi.Net: " net"}
+
+// one is the surface that all amounts are of; empty where they differ.
+func one(list []omi.Surface) string {
+	if len(list) == 0 || slices.ContainsFunc(list, func(s omi.Surface) bool { return s != list[0] }) {
+		return ""
+	}
+	return surfaces[list[0]]
 }
 
 func prevalent(v omi.Value) string {
@@ -133,12 +178,27 @@ func prevalent(v omi.Value) string {
 	return ""
 }
 
-func amounts(r omi.Range, quoted bool) string {
+func amounts(r omi.Range, quoted, surface bool) string {
 	if !quoted {
 		return "not quoted"
 	}
-	surface := map[omi.Surface]string{omi.Gross: " gross", omi.Net: " net"}[r.Surface]
-	return fmt.Sprintf("%g – %g%s", float64(r.Min)/1000, float64(r.Max)/1000, surface)
+	text := amount(float64(r.Min)/1000) + " – " + amount(float64(r.Max)/1000)
+	if surface {
+		text += surfaces[r.Surface]
+	}
+	return text
+}
+
+// amount has commas between thousands.
+func amount(euro float64) string {
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(euro, 'f', -1, 64), ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return whole
 }
 
 // printRow writes cells with tabs between, each of them in its own column

@@ -80,7 +80,7 @@ func (c *pecCommand) Run(s *session) error {
 		return err
 	}
 	v := &rogito.Verifier{Trust: store, Memory: commandMemory}
-	files, err := expand(c.Files, false)
+	files, err := expand(c.Files)
 	if err != nil {
 		return err
 	}

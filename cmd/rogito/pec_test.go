@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,14 @@ type certifiedMail struct {
 	header         string // in place of X-Trasporto or X-Ricevuta
 	reference      string // in place of the header that names the message
 	data           string // in place of daticert.xml
+	line           string // in place of the subject line
+}
+
+// lines are what stands before the subject, for each kind.
+var lines = map[string]string{
+	"posta-certificata": "POSTA CERTIFICATA", "accettazione": "ACCETTAZIONE", "non-accettazione": "AVVISO DI NON ACCETTAZIONE", "presa-in-carico": "PRESA IN CARICO",
+	"avvenuta-consegna": "CONSEGNA", "errore-consegna": "AVVISO DI MANCATA CONSEGNA", "preavviso-errore-consegna": "AVVISO DI MANCATA CONSEGNA PER SUP. TEMPO MASSIMO",
+	"rilevazione-virus": "PROBLEMA DI SICUREZZA",
 }
 
 func (m certifiedMail) entity() []byte {
@@ -77,8 +87,12 @@ func (b *bench) sealed(name string, m certifiedMail) string {
 	if m.reference != "" {
 		reference = m.reference
 	}
-	out := fmt.Sprintf("From: posta-certificata@pec.example\r\nTo: anna@pec.example\r\nSubject: PEC\r\nMIME-Version: 1.0\r\n%s\r\n%s\r\nContent-Type: multipart/signed; protocol=\"application/pkcs7-signature\"; micalg=\"sha-256\"; boundary=\"out\"\r\n\r\n--out\r\n%s\r\n--out\r\nContent-Type: application/pkcs7-signature; name=\"smime.p7s\"\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename=\"smime.p7s\"\r\n\r\n%s\r\n--out--\r\n",
-		header, reference, entity, base64.StdEncoding.EncodeToString(signature))
+	line := "Subject: " + lines[m.kind] + ": " + m.subject
+	if m.line != "" {
+		line = m.line
+	}
+	out := fmt.Sprintf("From: posta-certificata@pec.example\r\nTo: anna@pec.example\r\n%s\r\nMIME-Version: 1.0\r\n%s\r\n%s\r\nContent-Type: multipart/signed; protocol=\"application/pkcs7-signature\"; micalg=\"sha-256\"; boundary=\"out\"\r\n\r\n--out\r\n%s\r\n--out\r\nContent-Type: application/pkcs7-signature; name=\"smime.p7s\"\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename=\"smime.p7s\"\r\n\r\n%s\r\n--out--\r\n",
+		line, header, reference, entity, base64.StdEncoding.EncodeToString(signature))
 	return b.write(name, []byte(out))
 }
 
@@ -211,7 +225,42 @@ func TestPEC(t *testing.T) {
 			m.kind, m.data = "accettazione", `<postacert tipo="accettazione"><intestazione/><dati/></postacert>`
 		}),
 	}
+	kinds := slices.Sorted(maps.Keys(lines))
+	for _, kind := range kinds {
+		for _, shown := range kinds {
+			if kind == shown {
+				continue
+			}
+			field := "X-Ricevuta: "
+			if shown == "posta-certificata" {
+				field = "X-Trasporto: "
+			}
+			wrong[kind+" shown as "+shown] = with(func(m *certifiedMail) { m.kind, m.header = kind, field+shown })
+			if lines[kind] != strings.TrimSuffix(lines[shown], " PER SUP. TEMPO MASSIMO") && lines[shown] != strings.TrimSuffix(lines[kind], " PER SUP. TEMPO MASSIMO") {
+				wrong[kind+" with the subject line of "+shown] = with(func(m *certifiedMail) { m.kind, m.line = kind, "Subject: "+lines[shown]+": Contract" })
+			}
+		}
+		wrong[kind+" with two fields"] = with(func(m *certifiedMail) {
+			m.kind, m.header = kind, "X-Ricevuta: "+kind+"\r\nX-Ricevuta: presa-in-carico"
+		})
+		if kind == "presa-in-carico" {
+			delete(wrong, kind+" with two fields")
+		}
+		wrong[kind+" with another subject"] = with(func(m *certifiedMail) { m.kind, m.line = kind, "Subject: "+lines[kind]+": Invoice" })
+		wrong[kind+" with two subjects"] = with(func(m *certifiedMail) {
+			m.kind, m.line = kind, "Subject: "+lines[kind]+": Contract\r\nSubject: "+lines[kind]+": Invoice"
+		})
+	}
+	// What stations on the way do to a subject line is no forgery.
+	for i, line := range []string{
+		"[EXTERNAL] ACCETTAZIONE: Contract", "Fwd: ACCETTAZIONE: Contract", "=?utf-8?Q?ACCETTAZIONE=3A_Contract?=", "accettazione:  contract", "ACCETTAZIONE: Contract [spam]",
+	} {
+		if code, out := b.verify(b.sealed(fmt.Sprintf("right/%d.eml", i), with(func(m *certifiedMail) { m.kind, m.line = "accettazione", "Subject: "+line }))); code != exitOK {
+			t.Errorf("%s: exit %d, %s", line, code, out)
+		}
+	}
 	n := 0
+	t.Logf("%d forged messages", len(wrong))
 	for name, m := range wrong {
 		n++
 		file := b.sealed(fmt.Sprintf("wrong/%d.eml", n), m)

@@ -72,7 +72,7 @@ func (c *requestCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(s.stderr, "sending")
+	p := s.newProgress("sending")
 	api.sent = p.at
 	operation := "/EU-QES_" + c.Kind
 	if len(c.Signer) > 0 {

@@ -57,6 +57,16 @@ func (f raiseFlags) stamper(s *session) *tsp.Client {
 	return c
 }
 
+// checkTSA makes sure that authorities have addresses.
+func (f raiseFlags) checkTSA() error {
+	for _, u := range f.TSA {
+		if err := webAddress("--tsa", u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (f raiseFlags) sources() (*trust.Gatherer, error) {
 	client, err := f.client()
 	if err != nil {
@@ -86,6 +96,8 @@ type signCommand struct {
 	Parallel      bool     `help:"add a signature beside those in a p7m or container"`
 	Counter       bool     `help:"sign the signatures of a p7m or a JSON signature in place of its content"`
 	Together      bool     `help:"one signature over all files: ASiC-E, or detached with --format jades --packaging detached"`
+	Commitment    string   `placeholder:"NAME" help:"what the signer means: proof-of-origin, -receipt, -delivery, -sender, -approval, -creation, or an object identifier"`
+	Content       bool     `name:"content-timestamp" help:"time-stamp the content before it is signed (needs --tsa)"`
 	AsIs          bool     `name:"as-is" help:"refuse a PDF that would have to be written anew before it is signed"`
 	Files         []string `arg:"" name:"file" help:"files, or folders of files, to sign"`
 }
@@ -122,28 +134,58 @@ func (c *signCommand) Run(s *session) error {
 		o.Time = time.Now()
 		return signedName(name, o.Form(in)), func(w io.Writer) error {
 			signed, err := rogito.Sign(s.ctx, in, w, id.key, o)
-			if err == nil && len(signed.Anew) > 0 {
+			if err != nil {
+				return locked(err, o.PAdES.Password)
+			}
+			if len(signed.Anew) > 0 {
 				s.notef("%s: written anew before it was signed: %s", name, signed.Anew[0])
 			}
-			return err
+			for _, r := range append(signed.Remarks, c.idle(signed.Form)...) {
+				s.notef("%s: signed, but %s", name, r)
+			}
+			return nil
 		}
 	})
 }
 
+// idle says which flags did nothing for a file, since they are for PDF.
+func (c *signCommand) idle(form rogito.Form) (remarks []string) {
+	if form.Format == ades.PAdES {
+		return nil
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"--visible", c.Visible != ""},
+		{"--reason", c.Reason != ""},
+		{"--location", c.Location != ""},
+		{"--contact", c.Contact != ""},
+		{"--field", c.Field != ""},
+		{"--certify", c.Certify != 0},
+		{"--lock", len(c.Lock) > 0},
+	} {
+		if f.set {
+			remarks = append(remarks, f.name+" does nothing here: it is for PDF, and this became "+string(form.Format))
+		}
+	}
+	return remarks
+}
+
 // together signs all files in one container.
 func (c *signCommand) together(s *session, id *identity, o rogito.Options) error {
-	files, err := expand(c.Files, false)
+	files, err := expand(c.Files)
 	if err != nil {
 		return err
 	}
 	var in rogito.Input
 	for _, p := range files {
-		f, err := openFile(p.path)
+		f, err := s.open(p.path)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		in.Files = append(in.Files, ades.File{Name: filepath.Base(p.path), Source: f})
+		in.Files = append(in.Files, ades.File{Name: baseOf(p.path), Source: f})
 	}
 	o.Time = time.Now()
 	switch {
@@ -188,10 +230,22 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 		Parallel:   c.Parallel,
 		Counter:    c.Counter,
 	}
-	if level >= ades.LevelT {
-		if len(c.TSA) == 0 {
-			return o, errors.New("level " + c.Level + " needs a time-stamping authority: --tsa URL")
+	if err := c.checkTSA(); err != nil {
+		return o, err
+	}
+	if c.Commitment != "" {
+		id := ades.Commitment(c.Commitment)
+		if id == "" {
+			id = c.Commitment
 		}
+		o.Commitments = []string{id}
+	}
+	switch o.ContentTimestamp = c.Content; {
+	case level >= ades.LevelT && len(c.TSA) == 0:
+		return o, errors.New("level " + c.Level + " needs a time-stamping authority: --tsa URL")
+	case c.Content && len(c.TSA) == 0:
+		return o, errors.New("--content-timestamp needs a time-stamping authority: --tsa URL")
+	case level >= ades.LevelT || c.Content:
 		o.Stamper = c.stamper(s)
 	}
 	if level >= ades.LevelLT {
@@ -202,7 +256,7 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 		o.Gatherer = sources
 	}
 	var err error
-	if o.PAdES, err = c.pdf(id.cert.Subject.CommonName); err != nil {
+	if o.PAdES, err = c.pdf(s, id.cert.Subject.CommonName); err != nil {
 		return o, err
 	}
 	o.PAdES.AsIs = c.AsIs
@@ -269,6 +323,9 @@ func (c *augmentCommand) Run(s *session) error {
 	if len(c.TSA) == 0 {
 		return errors.New("a time-stamping authority is needed: --tsa URL")
 	}
+	if err := c.checkTSA(); err != nil {
+		return err
+	}
 	level, vri := parseLevel(c.Level)
 	r := ades.AugmentOptions{Level: level, VRI: vri, Stamper: c.stamper(s), Hash: hashes[c.Hash]}
 	var err error
@@ -285,7 +342,7 @@ func (c *augmentCommand) Run(s *session) error {
 		ext := filepath.Ext(name)
 		r := r
 		r.Time = time.Now()
-		return strings.TrimSuffix(name, ext) + "-" + c.Level + ext, func(w io.Writer) error { return rogito.Augment(s.ctx, f, w, r) }
+		return strings.TrimSuffix(name, ext) + "-" + c.Level + ext, func(w io.Writer) error { return locked(rogito.Augment(s.ctx, f, w, r), r.Password) }
 	})
 }
 
@@ -295,30 +352,33 @@ type visibleFlags struct {
 	Image    string   `type:"path" placeholder:"FILE" help:"PNG or JPEG in a visible signature"`
 	Layout   string   `enum:"beside,above,behind,text,compact,picture" default:"beside" help:"where the picture stands to the text of a visible signature: ${enum}"`
 	Text     []string `placeholder:"LINE" help:"lines of a visible signature (default: name, time, reason, location)"`
-	Lang     string   `enum:"en,it" default:"en" help:"language of the text of a visible signature: ${enum}"`
+	Lang     string   `enum:"auto,en,it" default:"auto" help:"language of the text of a visible signature: ${enum}; auto: as LANG says"`
 	Reason   string   `placeholder:"TEXT" help:"reason, in the signature"`
 	Location string   `placeholder:"TEXT" help:"location, in the signature"`
 	Contact  string   `placeholder:"TEXT" help:"contact, in the signature"`
-	Timezone string   `default:"UTC" placeholder:"NAME" help:"time zone of the time shown (${default})"`
+	Timezone string   `placeholder:"ZONE" help:"zone of the time shown, e.g. Europe/Rome; by default that of the machine (TZ)"`
 	Field    string   `placeholder:"NAME" help:"sign into this empty field"`
 	Certify  int      `placeholder:"1|2|3" help:"certify: 1 no changes, 2 form filling, 3 comments too"`
 	Lock     []string `placeholder:"NAME" help:"fields that may not change any more"`
 }
 
-func (v visibleFlags) pdf(name string) (pades.Options, error) {
+func (v visibleFlags) pdf(s *session, name string) (pades.Options, error) {
 	o := pades.Options{Name: name, Reason: v.Reason, Location: v.Location, ContactInfo: v.Contact, Field: v.Field, Certify: v.Certify}
 	if len(v.Lock) > 0 {
 		o.Lock = &pades.Lock{Fields: v.Lock}
 	}
 	if v.Visible == "" {
+		if v.Image != "" || len(v.Text) > 0 {
+			s.notef("--image and --text show nothing without --visible PAGE,X,Y")
+		}
 		return o, nil
 	}
-	a := &pades.Appearance{X: 36, Y: 36, Width: 164, Height: 45, Layout: pades.Layout(v.Layout), Language: v.Lang, Lines: v.Text}
+	a := &pades.Appearance{X: 36, Y: 36, Width: 164, Height: 45, Layout: pades.Layout(v.Layout), Language: string(s.language(v.Lang)), Lines: v.Text}
 	if err := place(a, v.Visible); err != nil {
 		return o, err
 	}
 	var err error
-	if a.Zone, err = time.LoadLocation(v.Timezone); err != nil {
+	if a.Zone, err = zoneOf(v.Timezone); err != nil {
 		return o, err
 	}
 	if v.Image != "" {

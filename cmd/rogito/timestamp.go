@@ -33,6 +33,9 @@ func (c *timestampCommand) Run(s *session) error {
 	if len(c.TSA) == 0 {
 		return errors.New("a time-stamping authority is needed: --tsa URL")
 	}
+	if err := c.checkTSA(); err != nil {
+		return err
+	}
 	password, err := c.password()
 	if err != nil {
 		return err
@@ -43,7 +46,7 @@ func (c *timestampCommand) Run(s *session) error {
 		}
 		ext := filepath.Ext(name)
 		r := ades.AugmentOptions{Stamper: c.stamper(s), Hash: hashes[c.Hash], Password: password, Time: time.Now()}
-		return strings.TrimSuffix(name, ext) + "-stamped" + ext, func(w io.Writer) error { return pades.Timestamp(s.ctx, f, w, r) }
+		return strings.TrimSuffix(name, ext) + "-stamped" + ext, func(w io.Writer) error { return locked(pades.Timestamp(s.ctx, f, w, r), password) }
 	})
 }
 

@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/version"
@@ -25,6 +28,7 @@ type judged struct {
 	code    int
 	verdict string   // a word of the table
 	line    string   // the verdict in capitals: it is coloured
+	cells   []string // of a row of the summary, behind verdict and name
 	text    []byte   // what is printed behind it
 	row     []string // of the table, behind path and verdict
 	err     error
@@ -34,7 +38,7 @@ type judged struct {
 func (c *verifyCommand) judged(r *report.Report, name string) judged {
 	j := judged{name: name, code: codeOf(r), verdict: word(r)}
 	r.Zone, r.Producer = c.zone, "Rogito "+version.Number
-	lang := paper.Lang(c.Lang)
+	lang := c.lang
 	var b bytes.Buffer
 	if c.PDF != "" {
 		if j.err = paper.WritePDF(&b, r, filepath.Base(name), lang); j.err == nil {
@@ -58,14 +62,7 @@ func (c *verifyCommand) judged(r *report.Report, name string) judged {
 	case c.HTML:
 		j.err = paper.WriteHTML(visible.Writer(&b), r, filepath.Base(name), lang)
 	case c.Summary:
-		lines := paper.Summarize(r, lang).Lines
-		j.line = strings.TrimSuffix(lines[0], ".") + "."
-		for _, more := range []string{lines[1], paper.AnswersTo(r, lang).Why} {
-			if more != "" && (j.code != exitOK || more == lines[1]) {
-				b.WriteString(" " + more)
-			}
-		}
-		b.WriteByte('\n')
+		j.line, j.cells = summary(r, j.verdict, lang)
 	case c.CSV == "":
 		if j.err = paper.WriteText(&b, r, "", lang); j.err == nil {
 			j.line, _, _ = strings.Cut(b.String(), "\n")
@@ -77,6 +74,47 @@ func (c *verifyCommand) judged(r *report.Report, name string) judged {
 		j.code, j.verdict = exitError, "error"
 	}
 	return j
+}
+
+// marks stand before the verdicts of a summary, by their exit codes.
+var marks = map[int]string{exitOK: "✓", exitUndetermined: "?", exitInvalid: "✗"}
+
+// summary is the verdict in a word or two, who signed, on which day, and of what is
+// not good the first sentence why.
+func summary(r *report.Report, verdict string, lang paper.Lang) (headline string, cells []string) {
+	a, lines := paper.AnswersTo(r, lang), paper.Summarize(r, lang).Lines
+	headline = lines[0]
+	if end := strings.IndexAny(headline, ".(:,"); end > 0 {
+		headline = strings.TrimSpace(headline[:end])
+	}
+	var names, days []string
+	times := map[string]int{}
+	for _, s := range a.Signers {
+		day, _, _ := strings.Cut(s.When, ", ")
+		if times[s.Name]++; times[s.Name] == 1 {
+			names = append(names, s.Name)
+		}
+		if day != "" && !slices.Contains(days, day) {
+			days = append(days, day)
+		}
+	}
+	for i, name := range names {
+		if times[name] > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", name, times[name])
+		}
+	}
+	if a.More > 0 {
+		names = append(names, fmt.Sprintf("+%d", a.More))
+	}
+	cells = []string{strings.Join(names, ", "), strings.Join(days, ", ")}
+	if verdict != "valid" && verdict != "not signed" {
+		why, _, more := strings.Cut(cmp.Or(a.Why, lines[1]), ". ")
+		if more {
+			why += "."
+		}
+		cells = append(cells, why)
+	}
+	return headline, cells
 }
 
 // word is the verdict in the table.
@@ -144,16 +182,24 @@ type shown struct {
 	err     error // of the first write that failed
 	done    *progress
 	files   int
+	names   int // how wide the longest of them is
 	code    int
 	counts  map[string]int
 }
 
+// widest is how far names push the columns behind them to the right.
+const widest = 48
+
 // form opens the table, and counts aloud where nothing else is printed.
-func (c *verifyCommand) form(s *session, files int) (*shown, error) {
+func (c *verifyCommand) form(s *session, names ...string) (*shown, error) {
+	files := len(names)
 	v := &shown{s: s, summary: c.Summary || c.CSV != "" && !c.Quiet && !c.JSON && !c.ETSI && !c.HTML, files: files, counts: map[string]int{}}
-	if files > 1 && (c.CSV != "" || c.Quiet) && !c.JSON && !c.Summary {
-		v.done = newProgress(s.stderr, "verified")
-		v.done.size = false
+	if p := s.newProgress("verified"); p.tty || files > 1 && (c.CSV != "" || c.Quiet) && !c.JSON && !c.Summary {
+		v.done = p
+		v.done.size = files == 1
+	}
+	for _, name := range names {
+		v.names = max(v.names, min(widest, utf8.RuneCountInString(visible.Line(name))))
 	}
 	switch c.CSV {
 	case "":
@@ -176,26 +222,45 @@ func (v *shown) take(j judged) {
 	v.code = worse(v.code, j.code)
 	v.counts[j.verdict]++
 	if j.err != nil {
-		v.s.notef("%s: %s", visible.Line(j.name), visible.Line(j.err.Error()))
-		j.line, j.text, j.row = "", nil, []string{"", "", "", "", "", j.err.Error()}
+		text := plain(j.err, j.name)
+		v.s.notef("%s: %s", visible.Line(j.name), visible.Line(text))
+		j.line, j.text, j.row = "", nil, []string{"", "", "", "", "", text}
 	}
 	if v.csv != nil {
 		v.line(append([]string{j.name, j.verdict}, j.row...)...)
 	}
-	if j.line != "" {
+	if j.cells != nil {
+		v.row(j)
+	} else if j.line != "" {
 		v.s.printf("%s: ", visible.Line(j.name))
 		v.s.colour(j.code, j.line)
 		v.s.printf("%s", j.text)
 	} else if len(j.text) > 0 {
 		v.write(v.s.stdout, string(j.text))
 	}
-	if v.done != nil {
+	if v.done != nil && v.files > 1 {
 		n := 0
 		for _, k := range v.counts {
 			n += k
 		}
 		v.done.at(int64(n), int64(max(n, v.files)))
 	}
+}
+
+// row is one of the summary. The columns are as wide as the names that are known
+// beforehand, and what most signers are called.
+func (v *shown) row(j judged) {
+	v.s.colour(j.code, marks[j.code]+" "+wide(j.line, len("UNDETERMINED")))
+	line := "  " + wide(visible.Line(j.name), v.names)
+	for _, c := range j.cells {
+		line += "  " + wide(visible.Line(c), 24)
+	}
+	v.s.printf("%s\n", strings.TrimRight(line, " "))
+}
+
+// wide fills a text up to a number of characters.
+func wide(text string, n int) string {
+	return text + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(text)))
 }
 
 // end counts, and says whether the table is whole.

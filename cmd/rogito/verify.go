@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/report/paper"
 )
 
 func init() {
@@ -25,9 +26,10 @@ type verifyCommand struct {
 	Detached     []string `placeholder:"[NAME=]FILE" help:"the content of a detached signature; repeat for several"`
 	Element      string   `placeholder:"ID|XPATH" help:"what counts in an XML document: this element, by its Id or an XPath; the rest need not be signed"`
 	File         string   `placeholder:"NAME" help:"what counts in a container: this file; the others need not be signed"`
-	Password     string   `env:"ROGITO_PDF_PASSWORD" help:"password of an encrypted PDF"`
-	PasswordFile string   `placeholder:"FILE" help:"file with the password of an encrypted PDF"`
+	Password     string   `env:"ROGITO_PDF_PASSWORD" help:"password of an encrypted PDF; others on the machine see arguments"`
+	PasswordFile string   `name:"pdf-password-file" aliases:"password-file" type:"path" placeholder:"FILE" help:"file with the password of an encrypted PDF"`
 	At           string   `placeholder:"DATE" help:"the verdict as at the end of that day (YYYY-MM-DD) or at that time (RFC 3339)"`
+	Recursive    bool     `short:"r" help:"judge the signed documents inside too: the default"`
 	Outer        bool     `help:"judge the outermost document alone, not the signed documents inside it"`
 	PolicyFile   string   `name:"policy" placeholder:"FILE" help:"judge by this policy (YAML or JSON) in place of the default one"`
 	Summary      bool     `xor:"form" help:"print one line a file, and a count"`
@@ -40,10 +42,11 @@ type verifyCommand struct {
 	PDF          string   `name:"pdf" placeholder:"OUT" help:"write the report as PDF to this file"`
 	Facts        string   `placeholder:"FILE" help:"judge facts that were stored before (see --save-facts)"`
 	SaveFacts    string   `placeholder:"FILE" help:"store everything that was found, to judge it again"`
-	Lang         string   `enum:"en,it" default:"en" help:"language of the report: ${enum}"`
-	Timezone     string   `default:"UTC" env:"ROGITO_TIMEZONE" placeholder:"ZONE" help:"zone of the times in a report for people, e.g. Europe/Rome; UTC by default"`
+	Lang         string   `enum:"auto,en,it" default:"auto" help:"language of the report: ${enum}; auto: as LANG says"`
+	Timezone     string   `env:"ROGITO_TIMEZONE" placeholder:"ZONE" help:"zone of the times in a report for people, e.g. Europe/Rome; by default that of the machine (TZ)"`
 
 	zone *time.Location
+	lang paper.Lang
 }
 
 // Help says what the exit codes mean.
@@ -84,17 +87,26 @@ func (c *verifyCommand) Run(s *session) error {
 	if c.Facts != "" {
 		return c.replay(s, v, o)
 	}
-	files, err := expand(c.Files, true)
+	files, err := expand(c.Files)
 	if err != nil {
 		return err
 	}
-	show, err := c.form(s, len(files))
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = told(f.path)
+	}
+	show, err := c.form(s, names...)
 	if err != nil {
 		return err
 	}
 	// What an expectation names is in the container itself.
 	items := numbered(s.walk(files, o.Expect == (ades.Expectation{})))
-	inOrder(items, func(it numberedItem) judged { return c.one(s, v, o, it) }, show.take)
+	inOrder(items, func(it numberedItem) judged {
+		if f, ok := it.Source.(*sourceFile); ok && show.done != nil && show.done.size {
+			show.done.watch(f)
+		}
+		return c.one(s, v, o, it)
+	}, show.take)
 	if err := cmp.Or(s.ctx.Err(), show.end()); err != nil {
 		return err
 	}
@@ -128,8 +140,9 @@ func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOpti
 	if o.At, err = parseAt(c.At); err != nil {
 		return nil, o, err
 	}
-	if c.zone, err = time.LoadLocation(c.Timezone); err != nil {
-		return nil, o, fmt.Errorf("--timezone: %w", err)
+	c.lang = s.language(c.Lang)
+	if c.zone, err = zoneOf(c.Timezone); err != nil {
+		return nil, o, err
 	}
 	o.Detached, err = detachedFiles(c.Detached)
 	return v, o, err
@@ -189,7 +202,7 @@ func (c *verifyCommand) one(s *session, v *rogito.Verifier, o rogito.VerifyOptio
 	}
 	r, err := v.Verify(s.ctx, it.Source, o)
 	if err != nil {
-		j.err = err
+		j.err = locked(err, o.Password)
 		return j
 	}
 	if c.SaveFacts != "" {
@@ -219,7 +232,7 @@ func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.VerifyOp
 	if at.IsZero() {
 		at = facts.GatheredAt
 	}
-	show, err := c.form(s, 1)
+	show, err := c.form(s, c.Facts)
 	if err != nil {
 		return err
 	}

@@ -43,8 +43,8 @@ func (s *session) walk(files []found, zips bool) iter.Seq[item] {
 			if covered[p.path] && beside[p.path] == "" {
 				continue
 			}
-			it := item{File: ades.File{Name: p.path}, root: strings.TrimSuffix(p.path, p.rel), rel: p.rel, named: p.named, release: func() {}}
-			f, err := openFile(p.path)
+			it := item{File: ades.File{Name: told(p.path)}, root: strings.TrimSuffix(p.path, p.rel), rel: p.rel, named: p.named, release: func() {}}
+			f, err := s.open(p.path)
 			if err != nil {
 				it.err = err
 			} else {
@@ -64,6 +64,14 @@ func (s *session) walk(files []found, zips bool) iter.Seq[item] {
 			}
 		}
 	}
+}
+
+// told is a path as people are told it.
+func told(path string) string {
+	if path == input {
+		return "standard input"
+	}
+	return path
 }
 
 // pairs finds detached signatures and time-stamps whose files lie beside them,
@@ -87,7 +95,7 @@ func (s *session) pairs(files []found, zips bool) (beside map[string]string, cov
 				continue
 			}
 		}
-		f, err := openFile(p.path)
+		f, err := s.open(p.path)
 		if err != nil {
 			continue // told when its turn comes
 		}
@@ -198,9 +206,9 @@ type found struct {
 	named bool   // it was named itself
 }
 
-// expand replaces folders by the regular files in them, the hidden ones only
-// if that is asked for.
-func expand(names []string, hidden bool) ([]found, error) {
+// expand replaces folders by the regular files in them, without the hidden ones:
+// those are of programs, and not documents of people.
+func expand(names []string) ([]found, error) {
 	var out []found
 	for _, name := range names {
 		if info, err := os.Stat(name); err != nil || !info.IsDir() {
@@ -209,7 +217,7 @@ func expand(names []string, hidden bool) ([]found, error) {
 		}
 		root := name + string(filepath.Separator) // a link to a folder is followed
 		err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
-			switch skip := !hidden && at != root && strings.HasPrefix(d.Name(), "."); {
+			switch skip := at != root && strings.HasPrefix(d.Name(), "."); {
 			case err != nil:
 				return err
 			case d.IsDir() && skip:

@@ -19,6 +19,8 @@ type Box struct {
 	Layout        Layout
 	Lines         []Line
 	Image         *Image
+	// Code is a square picture at the right edge, such as a QR code; nil: none.
+	Code *Image
 }
 
 // Layout is how text and picture share a box.
@@ -79,10 +81,20 @@ func Form(to typeface.Adder, b Box) pdf.Ref {
 	resources.Set("ColorSpace", pdf.NewDict(pdf.Name("CS0"), pdf.Array{pdf.Name("ICCBased"), space}))
 	var content bytes.Buffer
 	whole := area{0, 0, b.Width, b.Height}
+	pictures := pdf.NewDict()
+	if b.Code != nil {
+		side := min(b.Height, b.Width/2) // half of the box is left for the rest
+		b.Code.draw(&content, "Im1", area{b.Width - side, 0, side, b.Height})
+		pictures.Set("Im1", b.Code.add(to, space))
+		whole.width -= side
+	}
 	picture, text := b.divide(whole, len(lines) > 0)
 	if b.Image != nil {
-		b.drawImage(&content, picture)
-		resources.Set("XObject", pdf.NewDict(pdf.Name("Im0"), b.Image.add(to, space)))
+		b.Image.draw(&content, "Im0", picture)
+		pictures.Set("Im0", b.Image.add(to, space))
+	}
+	if len(pictures.Entries) > 0 {
+		resources.Set("XObject", pictures)
 	}
 	if len(lines) > 0 {
 		fonts := &fonts{}
@@ -131,11 +143,11 @@ func (b Box) divide(whole area, hasText bool) (picture, text area) {
 	return picture, text
 }
 
-// drawImage puts the picture into the middle of its part, as large as it can be.
-func (b Box) drawImage(w *bytes.Buffer, at area) {
-	scale := min(at.width/float64(b.Image.Width), at.height/float64(b.Image.Height))
-	width, height := scale*float64(b.Image.Width), scale*float64(b.Image.Height)
-	fmt.Fprintf(w, "q %.3f 0 0 %.3f %.3f %.3f cm /Im0 Do Q\n", width, height, at.x+(at.width-width)/2, at.y+(at.height-height)/2)
+// draw puts the picture into the middle of its part, as large as it can be.
+func (i *Image) draw(w *bytes.Buffer, name string, at area) {
+	scale := min(at.width/float64(i.Width), at.height/float64(i.Height))
+	width, height := scale*float64(i.Width), scale*float64(i.Height)
+	fmt.Fprintf(w, "q %.3f 0 0 %.3f %.3f %.3f cm /%s Do Q\n", width, height, at.x+(at.width-width)/2, at.y+(at.height-height)/2, name)
 }
 
 // drawRule draws the thin bar left of the text and returns where the text may

@@ -59,7 +59,25 @@ func AroundArmour(src ades.Source) error {
 	if err != nil {
 		return nil
 	}
+	for range maxArmour {
+		if err := around(text); err != nil {
+			return err
+		}
+		out, ok := decodeOnce(text)
+		if !ok || out[0] == TagSequence {
+			return nil
+		}
+		text = out // armoured once more
+	}
+	return nil
+}
+
+// around looks at one armour.
+func around(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if trimmed := bytes.TrimLeft(text, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("data:")) {
+		text = dataURI(trimmed)
+	}
 	begin := bytes.Index(text, []byte("-----BEGIN"))
 	if begin < 0 {
 		if i := bytes.IndexByte(text, '='); i >= 0 && len(bytes.Trim(text[i:], "= \t\r\n")) > 0 {

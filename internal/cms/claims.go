@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"crypto"
 	"math/big"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
@@ -243,4 +246,48 @@ func readClaims(s *ades.Signature, si *SignerInfo) {
 			s.Policy = &ades.SignaturePolicy{ID: id}
 		}
 	}
+	for _, a := range si.Signed(oid.AttrCommitmentType) {
+		for _, v := range a.Values {
+			if e, ok := descend(v, 0); ok && e.Tag == TagOID {
+				if id, err := oid.Parse(e.Body); err == nil {
+					s.Commitments = append(s.Commitments, id)
+				}
+			}
+		}
+	}
+	if a := si.Signed(oid.AttrSignerLocation); len(a) > 0 && len(a[0].Values) > 0 {
+		s.Location = location(a[0].Values[0])
+	}
+}
+
+// location is a SignerLocation (RFC 5126, 5.11.2) in a line: the locality, the
+// lines of the address, the country.
+func location(raw []byte) string {
+	e, _, err := ReadElement(raw)
+	if err != nil {
+		return ""
+	}
+	parts, err := e.Children()
+	if err != nil {
+		return ""
+	}
+	var lines [3][]string
+	for _, p := range parts {
+		inner, err := p.Children()
+		if err != nil || p.Tag < 0xa0 || p.Tag > 0xa2 {
+			return ""
+		}
+		if p.Tag == 0xa2 && len(inner) == 1 && inner[0].Constructed() { // tagged explicitly
+			if inner, err = inner[0].Children(); err != nil {
+				return ""
+			}
+		}
+		for _, text := range inner {
+			if t := text.Tag; (t == TagUTF8String || t == 0x13 || t == 0x14) && utf8.Valid(text.Body) {
+				at := map[byte]int{0xa0: 2, 0xa1: 0, 0xa2: 1}[p.Tag]
+				lines[at] = append(lines[at], string(text.Body))
+			}
+		}
+	}
+	return strings.Join(slices.Concat(lines[0], lines[1], lines[2]), ", ")
 }

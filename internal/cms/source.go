@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"regexp"
 	"sort"
 
 	"rogito.dev/rogito/ades"
@@ -15,7 +17,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Unarmour takes PEM or base64, with or without line breaks, off a document.
+// Unarmour takes PEM or base64 off a document: with or without line breaks, of
+// either alphabet, as a data: URI, and once more where that is armoured in turn.
 // One that is binary comes back as it is.
 func Unarmour(src ades.Source) (ades.Source, error) {
 	head := make([]byte, min(64, src.Size()))
@@ -54,28 +57,78 @@ func looksArmoured(head []byte) bool {
 			return false
 		}
 	}
-	return head[0] == 'M' || head[0] == '-' || bytes.Contains(head, []byte("-----BEGIN"))
+	for _, start := range armours {
+		if bytes.HasPrefix(head, start) {
+			return true
+		}
+	}
+	return bytes.Contains(head, []byte("-----BEGIN"))
 }
 
+// armours begin base64 of BER, PEM, a data: URI, and base64 of the first two.
+var armours = [][]byte{[]byte("M"), []byte("-"), []byte("data:"), []byte("TUl"), []byte("LS0tLS1CRUdJTi")}
+
+// maxArmour is how often a document may be armoured.
+const maxArmour = 2
+
 func decodeArmour(text []byte) ([]byte, bool) {
+	for range maxArmour {
+		out, ok := decodeOnce(text)
+		if !ok {
+			return nil, false
+		}
+		if out[0] == TagSequence {
+			return out, true
+		}
+		if !looksArmoured(out[:min(64, len(out))]) {
+			return nil, false
+		}
+		text = out
+	}
+	return nil, false
+}
+
+// dataURI is what stands in a data: URI in base64 (RFC 2397), nil where it is none.
+func dataURI(text []byte) []byte {
+	head, body, ok := bytes.Cut(text, []byte(","))
+	if !ok || !uriHead.Match(head) {
+		return nil
+	}
+	if plain, err := url.PathUnescape(string(body)); err == nil {
+		return []byte(plain)
+	}
+	return body
+}
+
+// uriHead is the type that a data: URI names; nothing else may stand there.
+var uriHead = regexp.MustCompile(`(?i)^data:[a-z0-9/.+_;=-]{0,200};base64$`)
+
+func decodeOnce(text []byte) ([]byte, bool) {
 	if i := bytes.Index(text, []byte("-----BEGIN")); i >= 0 {
 		if block, _ := pem.Decode(text[i:]); block != nil {
 			return block.Bytes, true
 		}
 		text = pemBody(text[i:])
 	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if bytes.HasPrefix(text, []byte("data:")) {
+		text = dataURI(text)
+	}
 	compact := make([]byte, 0, len(text))
 	for _, c := range text {
 		switch c {
 		case ' ', '\t', '\r', '\n', '=':
+		case '-':
+			compact = append(compact, '+')
+		case '_':
+			compact = append(compact, '/')
 		default:
 			compact = append(compact, c)
 		}
 	}
 	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(compact)))
 	n, err := base64.RawStdEncoding.Decode(out, compact)
-	if err != nil || n == 0 || out[0] != TagSequence {
+	if err != nil || n == 0 {
 		return nil, false
 	}
 	return out[:n], true

@@ -295,8 +295,8 @@ var (
 		"no signature value{detail}",
 		"manca il valore della firma{detail}")
 	PDFBareRSA = row("PDF_BARE_RSA", Warning,
-		"adbe.x509.rsa_sha1: a bare RSA value over SHA-1 with the certificate in /Cert, a form that ISO 32000-2 has given up",
-		"adbe.x509.rsa_sha1: un semplice valore RSA su SHA-1 con il certificato in /Cert, una forma che ISO 32000-2 ha abbandonato")
+		"adbe.x509.rsa_sha1: a bare RSA value with the certificate in /Cert, a form that ISO 32000-2 has given up",
+		"adbe.x509.rsa_sha1: un semplice valore RSA con il certificato in /Cert, una forma che ISO 32000-2 ha abbandonato")
 	PDFBareRSACert = row("PDF_BARE_RSA_CERT", Warning,
 		"the certificate that adbe.x509.rsa_sha1 wants in /Cert is missing or cannot be read",
 		"il certificato che adbe.x509.rsa_sha1 vuole in /Cert manca o non può essere letto")

@@ -1,7 +1,7 @@
 // Package keyfile reads private keys from the files that people keep them in:
 // PKCS#12 (RFC 7292), in DER or BER, with the password-based encryption of its
 // own time (3DES, RC2 and RC4 with SHA-1) or of today (PBES2, RFC 8018;
-// PBMAC1, RFC 9579).
+// PBMAC1, RFC 9579); and PEM, encrypted or not.
 package keyfile
 
 import (

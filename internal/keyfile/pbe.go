@@ -89,7 +89,7 @@ func (r *reader) opener(a identifier, pw secret) (func([]byte) ([]byte, error), 
 	}
 	scheme, ok := pkcs12Schemes[a.id.String()]
 	if !ok {
-		return nil, a.unknown("encryption")
+		return r.pbes1(a, pw)
 	}
 	var p, salt cryptobyte.String
 	var n int

@@ -56,7 +56,7 @@ func (c *collector) entity(raw []byte, depth int) {
 		}
 		return
 	}
-	name := decoded(e.Filename())
+	name := Decoded(e.Filename())
 	if name == "" && strings.HasPrefix(e.Type, "text/") || depth == 0 && name == "" {
 		return // what is shown as the message itself
 	}
@@ -80,9 +80,9 @@ func (c *collector) fail(err error) {
 	}
 }
 
-// decoded is a name in encoded words (RFC 2047), which programs write though RFC
-// 2231 has another way.
-func decoded(name string) string {
+// Decoded is a text in encoded words (RFC 2047), which programs write for names of
+// files too, though RFC 2231 has another way. What cannot be decoded stays.
+func Decoded(name string) string {
 	if plain, err := new(mime.WordDecoder).DecodeHeader(name); err == nil {
 		return plain
 	}

@@ -269,6 +269,15 @@ func (e *Entity) Field(name string) string {
 	return ""
 }
 
+// Fields are the values of all header fields of a name.
+func (e *Entity) Fields(name string) []string {
+	var out []string
+	for _, v := range e.fields[strings.ToLower(name)] {
+		out = append(out, strings.Trim(v, " \t"))
+	}
+	return out
+}
+
 // Decode takes the transfer encoding off the body.
 func (e *Entity) Decode() ([]byte, error) {
 	switch strings.ToLower(e.Field("content-transfer-encoding")) {

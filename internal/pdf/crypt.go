@@ -281,8 +281,8 @@ func (c *crypt) streamMethod(dict *Dict) method {
 	return c.stm
 }
 
-// Sealing is 0 for a stream that is encrypted as the document's streams are, and
-// else tells the other ways apart. Some readers know none of them.
+// Sealing is 0 for a stream that is encrypted as the document's streams and strings
+// are, and else tells the other ways apart. Some readers know none of them.
 func (d *Document) Sealing(s *Stream) int {
 	if d.crypt == nil {
 		return 0
@@ -296,7 +296,7 @@ func (d *Document) Sealing(s *Stream) int {
 		return -2
 	}
 	m := d.crypt.streamMethod(s.Dict)
-	if m == d.crypt.stm {
+	if m == d.crypt.stm && m == d.crypt.str {
 		return 0
 	}
 	return 1 + int(m)

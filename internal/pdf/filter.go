@@ -85,7 +85,7 @@ func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, er
 	}
 	defer inflaters.Put(r)
 	most := int64(len(data))*limits.PDFRatio + 1024
-	room := w.room(8 * int64(len(data))) // few streams need more, and for those the caches go later
+	room := w.allowance(8 * int64(len(data))) // few streams need more, and for those the caches go later
 	bound := min(room, most)
 	var out []byte
 	if look == nil {
@@ -109,7 +109,7 @@ func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, er
 		out = out[:len(out)+n]
 		total := before + int64(len(out))
 		if total > bound && look == nil {
-			room = w.room(most)
+			room = w.allowance(most)
 			bound = min(room, most)
 		}
 		switch {
@@ -410,7 +410,7 @@ func endGroup(out []byte, group uint64, n int, odd string) ([]byte, string, erro
 
 func (w *work) runLength(data []byte) ([]byte, string, error) {
 	odd := ""
-	room := int(w.room(64 * int64(len(data)))) // two bytes become 128
+	room := int(w.allowance(64 * int64(len(data)))) // two bytes become 128
 	out := make([]byte, 0, min(room, 2*len(data)))
 	looked := 0
 	for len(data) > 1 {

@@ -29,7 +29,7 @@ type lzwDecoder struct {
 // lzw decodes the variable-width LZW of PDF, most significant bit first; early
 // means that the width grows one code before it must.
 func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) {
-	d := &lzwDecoder{room: int(w.room(limits.PDFStream))}
+	d := &lzwDecoder{room: int(w.allowance(limits.PDFStream))}
 	d.out = make([]byte, 0, min(d.room, 4*len(data)))
 	looked := 0
 	if early {

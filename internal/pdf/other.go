@@ -30,6 +30,13 @@ func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, erro
 		if c.crypt != nil {
 			seal := *c.crypt
 			seal.metadata = true
+			if seal.stm != seal.str {
+				seal.stm = methodRC4
+				if max(c.crypt.stm, c.crypt.str) == methodAES256 {
+					seal.stm = methodAES256
+				}
+				seal.str = seal.stm
+			}
 			c.crypt = &seal
 		}
 	case Owned:
@@ -56,13 +63,14 @@ func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, erro
 
 // Unsealed are the other ways in which readers decrypt a document. Of one that
 // leaves its metadata in clear some know only the streams that the catalog and its
-// pages name so, some go by the Type. A password that is the user's and the owner's
-// may wrap two keys.
+// pages name so, some go by the Type. Where strings and streams are under different
+// filters, poppler takes those that the version has by itself. A password that is
+// the user's and the owner's may wrap two keys.
 func (d *Document) Unsealed() (ways Reading) {
 	if d.crypt == nil {
 		return 0
 	}
-	if !d.crypt.metadata {
+	if !d.crypt.metadata || d.crypt.stm != d.crypt.str {
 		ways |= Sealed
 	}
 	if d.crypt.other != nil {

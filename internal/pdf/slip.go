@@ -41,7 +41,7 @@ const (
 	AnyGen                       // whatever the generation in a reference is, the object counts
 	Found                        // what no table names is found, where something refers to it
 	FirstRow                     // of a number that stands twice in a table the first counts
-	Sealed                       // whatever its Type, a stream is encrypted as the others are
+	Sealed                       // whatever its Type and the filters, a stream is encrypted as the others are
 	Owned                        // it is decrypted with the key that the owner's password wraps
 	endOfWays
 )

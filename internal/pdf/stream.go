@@ -123,7 +123,7 @@ func (d *Document) encoded(s *Stream, c *crypt) ([]byte, error) {
 	if err := d.work.parse(n); err != nil {
 		return nil, err
 	}
-	if room := d.work.room(n); n > room {
+	if room := d.work.allowance(n); n > room {
 		return nil, d.work.tooLarge(room)
 	}
 	raw := make([]byte, n)

@@ -94,7 +94,7 @@ func interrupted(err error) bool {
 // a few milliseconds.
 const lookEvery = 256 << 10
 
-func (w *work) look() error {
+func (w *work) checkContext() error {
 	if w.parsed+w.decoded-w.looked < lookEvery {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (w *work) parse(n int64) error {
 	if w.parsed += n; w.parsed > limits.PDFParsed {
 		return errMalformed("", "more than %d bytes of objects to read", int64(limits.PDFParsed))
 	}
-	return w.look()
+	return w.checkContext()
 }
 
 // parser is one for a window.
@@ -137,7 +137,7 @@ func (w *work) decode(n int64) error {
 	if w.decoded += n; w.decoded > limits.PDFInflate {
 		return errMalformed("", "document inflates to more than %d bytes", int64(limits.PDFInflate))
 	}
-	return w.look()
+	return w.checkContext()
 }
 
 // largest is the largest stream that may be decoded, whatever memory there is.
@@ -148,9 +148,9 @@ func (w *work) largest() int64 {
 	return limits.PDFStream
 }
 
-// room is the largest stream that may be decoded now: two copies of it must
+// allowance is the largest stream that may be decoded now: two copies of it must
 // fit while it grows. Caches make room for so much.
-func (w *work) room(want int64) int64 {
+func (w *work) allowance(want int64) int64 {
 	most := w.largest()
 	left := w.budget.Left()
 	if left < 0 {

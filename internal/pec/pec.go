@@ -107,19 +107,81 @@ func parse(data []byte) (*ades.PEC, error) {
 func clip(s string) string { return s[:min(len(s), 40)] }
 
 // Differs says how the header of a message, which nobody signed, disagrees with
-// what the provider signed, or nil. Mail programs show and sort by the header.
+// what the provider signed, or nil. Mail programs show and sort by the header:
+// every field of a name is looked at, since they do not agree on which counts.
 func Differs(top *message.Entity, p *ades.PEC) error {
-	transport, receipt := strings.ToLower(top.Field("X-Trasporto")), strings.ToLower(top.Field("X-Ricevuta"))
-	switch {
-	case p.Type == "posta-certificata" && (transport != "posta-certificata" || receipt != ""):
-		return finding.PECHeader.New("X-Trasporto")
-	case p.Type != "posta-certificata" && (receipt != p.Type || transport != ""):
-		return finding.PECHeader.New("X-Ricevuta")
+	for name, want := range map[string]bool{"X-Trasporto": p.Type == "posta-certificata", "X-Ricevuta": p.Type != "posta-certificata"} {
+		found := top.Fields(name)
+		if want != (len(found) > 0) || slices.ContainsFunc(found, func(v string) bool { return !strings.EqualFold(v, p.Type) }) {
+			return finding.PECHeader.New(name)
+		}
 	}
-	if id := top.Field("X-Riferimento-Message-ID"); id != "" && p.MessageID != "" && bare(id) != bare(p.MessageID) {
-		return finding.PECHeader.New("X-Riferimento-Message-ID")
+	for _, id := range top.Fields("X-Riferimento-Message-ID") {
+		if p.MessageID != "" && bare(id) != bare(p.MessageID) {
+			return finding.PECHeader.New("X-Riferimento-Message-ID")
+		}
+	}
+	for _, shown := range top.Fields("Subject") {
+		if otherSubject(shown, p) {
+			return finding.PECHeader.New("Subject")
+		}
 	}
 	return nil
+}
+
+// subjects are what stands before the subject of a message, for each type, in
+// letters alone.
+var subjects = map[string]string{
+	"posta-certificata": "postacertificata", "accettazione": "accettazione", "non-accettazione": "nonaccettazione",
+	"presa-in-carico": "presaincarico", "avvenuta-consegna": "consegna", "errore-consegna": "mancataconsegna",
+	"preavviso-errore-consegna": "mancataconsegna", "rilevazione-virus": "problemadisicurezza",
+}
+
+// leastSubject is how much of a long subject has to be there where it is cut.
+const leastSubject = 16
+
+// otherSubject says that a subject line is that of another message, or of
+// another type. Stations on the way put words before it, cut it, and spoil letters
+// that are not ASCII: what is left has to be there.
+func otherSubject(shown string, p *ades.PEC) bool {
+	shown = message.Decoded(shown)
+	if strings.Contains(shown, "=?") { // of an alphabet that is not known
+		return false
+	}
+	have, want := letters(shown), letters(p.Subject)
+	at := strings.LastIndex(have, want)
+	for n := len(want) - 1; at < 0 && n >= leastSubject; n-- {
+		if strings.HasSuffix(have, want[:n]) {
+			at = len(have) - n
+		}
+	}
+	if at < 0 {
+		return have != ""
+	}
+	before := have[:at]
+	if own := subjects[p.Type]; strings.Contains(before, own) {
+		// A word of one type stands in that of another.
+		return p.Type == "avvenuta-consegna" && strings.Contains(before, "mancata") || p.Type == "accettazione" && strings.Contains(before, "nonaccettazione")
+	}
+	for _, other := range subjects {
+		if strings.Contains(before, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// letters are the ASCII letters and digits of a text, in lower case.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		}
+		return -1
+	}, s)
 }
 
 func bare(id string) string { return strings.Trim(strings.TrimSpace(id), "<>") }

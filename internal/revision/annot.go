@@ -124,8 +124,9 @@ func (c *comparison) newAnnot(is annot, p *page) {
 // comment judges what may be added to or changed in a comment.
 func (c *comparison) comment(what string, was, d *pdf.Dict, num int, kind pdf.Name, p *page) {
 	_, odd := c.mistyped(was, d, annotTypes)
+	_, placed := c.new.doc.Rect(d.Get("Rect"))
 	switch {
-	case odd:
+	case odd || !placed: // without a rectangle readers put it where they like
 		c.add(difference{what: "annotation-odd", page: p.number})
 	case !slices.Contains(comments, kind):
 		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})

@@ -173,7 +173,7 @@ func (m *model) data(s *pdf.Stream) ([]byte, bool) {
 	if errors.Is(err, limits.ErrBudget) || m.work.ctx.Err() != nil {
 		m.work.over = true
 	}
-	return b, err == nil && m.work.take(len(b)/256)
+	return b, err == nil && m.work.spend(len(b)/256)
 }
 
 // contents scans the content of a page, whose parts some readers join by a line

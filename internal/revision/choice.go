@@ -106,7 +106,7 @@ func (c *comparison) redrawnStates(normal, was, is *pdf.Dict, w *widget) string 
 		if e.Key != "Off" && !normal.Has(e.Key) || err != nil || !ok {
 			return other
 		}
-		l, why := c.look(c.new, s, w, asButton)
+		l, why := c.lookOf(c.new, s, w, asButton)
 		switch {
 		case why != "":
 			return why
@@ -193,7 +193,7 @@ func (c *comparison) listAgrees(m *model, f *field) string {
 		if err != nil || !ok || len(ap.Entries) > 1 {
 			return whyAppearance
 		}
-		l, why := c.look(m, s, w, asList)
+		l, why := c.lookOf(m, s, w, asList)
 		if why == "" {
 			why = l.shows(labels, values, chosen, m.work)
 		}

@@ -191,7 +191,7 @@ func (c *comparison) unusedDA(is *field) bool {
 			o = c.new.form.Get("DA")
 		}
 		d, ok := c.new.readDA(o)
-		return ok && (d.size == 0 || d.size >= 4 && d.size <= 72) && d.colour.Luminance() <= 0.5
+		return ok && d.legible()
 	}
 	if c.new.redraws() || !plain(is.attrs.Get("DA")) {
 		return false
@@ -231,8 +231,7 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 	c.sharedAppearance(was, keys)
 	if after {
 		page, shows := c.where(is)
-		covers := shows && slices.ContainsFunc(is.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w, page) })
-		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows, covers: covers})
+		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows, covers: shows && c.coversMuch(is)})
 	}
 }
 

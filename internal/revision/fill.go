@@ -327,7 +327,7 @@ func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*look, string) 
 	if err != nil || !ok {
 		return nil, whyAppearance
 	}
-	return c.look(m, s, w, asButton)
+	return c.lookOf(m, s, w, asButton)
 }
 
 // marks looks at a button that shows another state than before. Whoever signed

@@ -44,7 +44,7 @@ func (c *comparison) form() {
 			case i < len(was):
 				c.field(was[i], is[i])
 			case i > 0:
-				c.take(is[i])
+				c.accept(is[i])
 				c.add(difference{what: "field-twice", field: name})
 			default:
 				c.addedField(is[i])
@@ -247,9 +247,9 @@ var signatureKeys = []pdf.Name{
 	"TU", "TM", "StructParent", "M", "NM", "Border", "BS", "H", "Q", "Contents", "C", "Lang", "DV",
 }
 
-// take notes the widgets of a new field: on their page nothing more is said of
+// accept notes the widgets of a new field: on their page nothing more is said of
 // them than is said of the field.
-func (c *comparison) take(f *field) {
+func (c *comparison) accept(f *field) {
 	for _, w := range f.widgets {
 		c.accepted[w.num] = true
 	}
@@ -258,7 +258,7 @@ func (c *comparison) take(f *field) {
 // addedField judges a field that was not there. It must be a signature field,
 // with widgets that are nothing else.
 func (c *comparison) addedField(f *field) {
-	c.take(f)
+	c.accept(f)
 	if c.new.kind(f) != "Sig" {
 		c.add(difference{what: "field-added", field: f.name})
 		return
@@ -299,7 +299,7 @@ func (c *comparison) addedField(f *field) {
 		d := difference{what: "signature", field: f.name, shows: shows}
 		if shows {
 			d.page = where
-			d.covers = slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w, where) })
+			d.covers = c.coversMuch(f)
 		}
 		c.add(d)
 	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.area(w.dict) && c.new.decorated(w) }):
@@ -319,23 +319,16 @@ func (m *model) decorated(w *widget) bool {
 	return false
 }
 
+// coversMuch reports whether the pictures of a new signature cover too much.
+func (c *comparison) coversMuch(f *field) bool {
+	return slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w) })
+}
+
 // where finds the page of a field's visible widget.
 func (c *comparison) where(f *field) (number int, shows bool) {
-	if c.pageOf == nil {
-		c.pageOf = make(map[int]int)
-		for _, p := range slices.Backward(c.new.pages) {
-			for _, a := range p.annots {
-				c.pageOf[a.num] = p.number
-			}
-		}
-		delete(c.pageOf, 0)
-	}
 	for _, w := range f.widgets {
-		if !c.new.shows(w.dict) {
-			continue
-		}
-		if n := c.pageOf[w.num]; n != 0 {
-			return n, true
+		if pages := c.new.pagesOf(w.num); len(pages) > 0 && c.new.shows(w.dict) {
+			return pages[0].number, true
 		}
 	}
 	return 0, false
@@ -347,6 +340,11 @@ type da struct {
 	font   string
 	size   float64
 	colour content.Colour
+}
+
+// legible: in such a size and colour text can be read, and hides little.
+func (d da) legible() bool {
+	return (d.size == 0 || d.size >= 4 && d.size <= 72) && d.colour.Luminance() <= 0.5
 }
 
 // parseDA reads a default appearance that every reader takes alike: one font and

@@ -2,8 +2,7 @@ package revision
 
 import (
 	"math"
-	"strings"
-	"unicode"
+	"slices"
 
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/internal/pdf/content"
@@ -41,7 +40,7 @@ func (m *model) walker(out *ink, annot int) *content.Walker {
 		},
 		See: func(p content.Piece) bool {
 			if p.Kind != content.Text || p.Box.Width()*p.Box.Height() > 0 {
-				p.Part, p.Font = nil, nil
+				p.Part = nil
 				out.pieces = append(out.pieces, drawn{p, annot})
 			}
 			return len(out.pieces) < mostDrawn
@@ -83,16 +82,16 @@ func (m *model) annotInk(out *ink, a annot, p *page) {
 	case kind == "Link" || kind == "Popup":
 	case kind == "Widget" && a.dict.Get("V") == nil && a.dict.Get("MK") == nil && a.dict.Get("Parent") == nil:
 	default:
-		out.pieces = append(out.pieces, drawn{content.Piece{Kind: content.Picture, Box: rect}, a.num})
+		out.pieces = append(out.pieces, drawn{content.Piece{Kind: content.Picture, Box: rect, Says: true, Core: rect}, a.num})
 	}
 }
 
 // formInk is what an appearance shows in a rectangle; false where it cannot be
 // told.
 func (m *model) formInk(out *ink, s *pdf.Stream, rect pdf.Rect, annot int, res *pdf.Dict) bool {
-	at, ok := content.FormMatrix(m.doc, s, rect)
-	if !ok {
-		return true // nothing of it is shown
+	at, shows, ok := content.FormMatrix(m.doc, s, rect)
+	if !shows {
+		return ok
 	}
 	w := m.walker(out, annot)
 	w.Form(s, res, at, rect, 0)
@@ -150,21 +149,32 @@ func (i *ink) below(box pdf.Rect, annot int) bool {
 func (i *ink) says(box pdf.Rect, annot int) bool {
 	for _, p := range i.pieces {
 		c := content.Common(p.Core, box)
-		if p.Kind == content.Text && (p.annot == 0 || p.annot != annot) && c.Width() > 1 && c.Height() > 1 &&
-			strings.ContainsFunc(p.Text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || string(r) == content.Unknown }) {
+		if p.Says && (p.annot == 0 || p.annot != annot) && c.Width() > 1 && c.Height() > 1 {
 			return true
 		}
 	}
 	return false
 }
 
-// pageOfWidget is the page that a widget stands on.
-func (m *model) pageOfWidget(num int) *page {
+// drawn finds out whether something else than text, a ground or a line stands under
+// a box, which glyphs that nobody has seen may hide.
+func (i *ink) drawn(box pdf.Rect, annot int) bool {
+	other := ink{everywhere: i.everywhere}
+	for _, p := range i.pieces {
+		if p.Kind != content.Text && (p.Kind != content.Stroke || !p.Whole) && !content.Empty(content.Common(p.Box, box)) {
+			other.pieces = append(other.pieces, p)
+		}
+	}
+	return other.below(box, annot)
+}
+
+// pagesOf are the pages that list an annotation.
+func (m *model) pagesOf(num int) []*page {
 	if m.places == nil {
-		m.places = map[int]*page{}
+		m.places = map[int][]*page{}
 		for _, p := range m.pages {
 			for _, a := range p.annots {
-				m.places[a.num] = p
+				m.places[a.num] = append(m.places[a.num], p)
 			}
 		}
 		delete(m.places, 0)
@@ -177,31 +187,86 @@ func (m *model) pageOfWidget(num int) *page {
 // where it painted before.
 func (c *comparison) overlay(was, is *widget) string {
 	rect, ok := c.new.doc.Rect(is.dict.Get("Rect"))
-	p := c.old.pageOfWidget(was.num)
-	if !ok || !c.new.shows(is.dict) || p == nil {
+	if !ok || !c.new.shows(is.dict) {
 		return ""
 	}
 	var before, after ink
 	if s := c.old.normal(was.dict); s != nil {
 		c.old.formInk(&before, s, rect, 0, nil)
 	}
-	if s := c.new.normal(is.dict); s != nil {
-		if !c.new.formInk(&after, s, rect, 0, nil) {
-			return whyAppearance
-		}
-	} else if bg, err := c.new.doc.Array(c.new.dict(is.dict.Get("MK")).Get("BG")); err != nil || len(bg) > 0 {
-		after.pieces = []drawn{{Piece: content.Piece{Kind: content.Fill, Box: rect, Whole: true}}}
+	s := c.new.normal(is.dict)
+	if s != nil && !c.new.formInk(&after, s, rect, 0, nil) {
+		return whyAppearance
 	}
-	page := c.old.pageInk(p)
-	for _, d := range after.pieces {
-		switch why := c.covered(page, &before, d.Piece, rect, was.num); {
-		case why != "":
+	if s == nil || c.new.redraws() {
+		if bg, err := c.new.doc.Array(c.new.dict(is.dict.Get("MK")).Get("BG")); err != nil || len(bg) > 0 {
+			after.pieces = append(after.pieces, drawn{Piece: content.Piece{Kind: content.Fill, Box: rect, Whole: true}})
+		}
+		pieces, why := c.byReaders(is, rect)
+		if why != "" {
 			return why
-		case !c.work.step():
-			return whyGround
+		}
+		after.pieces = append(after.pieces, pieces...)
+	}
+	for _, p := range c.old.pagesOf(was.num) {
+		page := c.old.pageInk(p)
+		if c.new.floats(is.dict, p) {
+			return whyPlace
+		}
+		for _, d := range after.pieces {
+			switch why := c.covered(page, &before, d.Piece, rect, was.num); {
+			case why != "":
+				return why
+			case !c.work.step():
+				return whyGround
+			}
 		}
 	}
 	return ""
+}
+
+// floats reports whether an annotation keeps its size or stays upright whatever is
+// done to its page, and is then shown elsewhere than in its rectangle (ISO 32000-2,
+// 12.5.3).
+func (m *model) floats(d *pdf.Dict, p *page) bool {
+	const noZoom, noRotate = 8, 16
+	turn, _ := m.doc.Int(p.attrs.Get("Rotate"))
+	f, _ := m.annotFlags(d)
+	return f&noZoom != 0 || f&noRotate != 0 && turn != 0
+}
+
+// byReaders is what readers draw themselves for a field that has a value: text by
+// its default appearance, anywhere in its rectangle, and a band in a list box.
+func (c *comparison) byReaders(w *widget, rect pdf.Rect) ([]drawn, string) {
+	kind := c.new.kind(w.field)
+	if kind != "Tx" && kind != "Ch" || c.isNull(c.new, w.field.attrs.Get("V")) {
+		return nil, ""
+	}
+	if text, ok := c.new.textValue(w.field.attrs.Get("V")); ok && squeeze(text) == "" {
+		return nil, ""
+	}
+	o := w.dict.Get("DA")
+	for _, up := range []pdf.Object{w.field.attrs.Get("DA"), c.new.form.Get("DA")} {
+		if o == nil {
+			o = up
+		}
+	}
+	d, ok := c.new.readDA(o)
+	if !ok || !d.legible() {
+		return nil, whyPlace
+	}
+	var none ink
+	font := c.new.dict(c.new.dict(c.new.form.Get("DR")).Get("Font")).Get(pdf.Name(d.font))
+	if font != nil && c.new.walker(&none, 0).Large(font) {
+		return nil, whyLetters
+	}
+	const edge = 2
+	in := pdf.Rect{LLX: rect.LLX + edge, LLY: rect.LLY + edge, URX: rect.URX - edge, URY: rect.URY - edge}
+	out := []drawn{{Piece: content.Piece{Kind: content.Text, Box: in, X: in.LLX, Y: in.LLY, ToX: in.URX, Size: in.Height()}}}
+	if kind == "Ch" && c.new.flags(w.field)&flagCombo == 0 {
+		out = append(out, drawn{Piece: content.Piece{Kind: content.Fill, Box: in}})
+	}
+	return out, ""
 }
 
 // covered says why a piece of what a field shows may not be there.
@@ -221,7 +286,7 @@ func (c *comparison) covered(page, before *ink, p content.Piece, rect pdf.Rect, 
 		if p.Box.LLX < p.X-1.1*size || p.Box.URX > p.ToX+2.2*size || p.Box.LLY < p.Y-0.7*size || p.Box.URY > p.Y+1.5*size {
 			return whyLetters
 		}
-		if !painted(p.Box) && page.says(p.Box, self) {
+		if !painted(p.Box) && (page.says(p.Box, self) || p.Font != nil && p.Font.OwnGlyphs() && page.drawn(p.Box, self)) {
 			return whyOver
 		}
 		return ""
@@ -253,34 +318,59 @@ func (c *comparison) covered(page, before *ink, p content.Piece, rect pdf.Rect, 
 	return ""
 }
 
-// tooLarge adds the picture of a new signature to those on its page, and reports
-// whether they cover more of it than signatures may: an eighth, where something
+// tooLarge adds the picture of a new signature to those on its pages, and reports
+// whether they cover more of one than signatures may: an eighth, where something
 // is drawn below them.
-func (c *comparison) tooLarge(w *widget, number int) bool {
+func (c *comparison) tooLarge(w *widget) bool {
 	rect, ok := c.new.doc.Rect(w.dict.Get("Rect"))
-	if number < 1 || number > len(c.old.pages) {
-		return true
-	}
-	p := c.old.pages[number-1]
-	shown, ok2 := c.old.doc.Rect(p.box("CropBox"))
-	if !ok || !ok2 {
-		return true
-	}
-	var picture ink
-	if s := c.new.normal(w.dict); s == nil || c.new.formInk(&picture, s, rect, 0, nil) {
-		around := pdf.Rect{}
-		for i, d := range picture.pieces {
-			if i == 0 {
-				around = d.Box
-			}
-			around = content.Union(around, d.Box)
+	return !ok || slices.ContainsFunc(c.new.pagesOf(w.num), func(is *page) bool {
+		if is.number > len(c.old.pages) {
+			return true
 		}
-		rect = around
+		p := c.old.pages[is.number-1]
+		shown, ok := c.old.doc.Rect(p.box("CropBox"))
+		box := content.Common(c.new.pictured(w.dict, rect), shown)
+		if c.new.floats(w.dict, is) {
+			box = shown
+		}
+		if !ok {
+			return true
+		}
+		if content.Empty(box) || !c.old.pageInk(p).below(box, w.num) {
+			return false
+		}
+		c.covering[p.number] += box.Width() * box.Height()
+		return c.covering[p.number] > shown.Width()*shown.Height()/8
+	})
+}
+
+// pictured is a box around what a signature shows in its rectangle, pressed or not.
+// Without an appearance, and where the form asks for it, readers draw the ground and
+// the border that it names.
+func (m *model) pictured(d *pdf.Dict, rect pdf.Rect) pdf.Rect {
+	var picture ink
+	mk := m.dict(d.Get("MK"))
+	if (m.normal(d) == nil || m.redraws()) && (mk.Has("BG") || mk.Has("BC")) {
+		return rect
 	}
-	rect = content.Common(rect, shown)
-	if content.Empty(rect) || !c.old.pageInk(p).below(rect, w.num) {
-		return false
+	for _, e := range m.dict(d.Get("AP")).Entries {
+		v, err := m.doc.Resolve(e.Value)
+		list := pdf.Array{v}
+		if states, ok := v.(*pdf.Dict); ok && err == nil { // readers differ in which is shown
+			for _, state := range states.Entries {
+				list = append(list, state.Value)
+			}
+		}
+		for _, o := range list {
+			v, err := m.doc.Resolve(o)
+			if s, ok := v.(*pdf.Stream); err != nil || ok && !m.formInk(&picture, s, rect, 0, nil) {
+				return rect
+			}
+		}
 	}
-	c.covering[number] += rect.Width() * rect.Height()
-	return c.covering[number] > shown.Width()*shown.Height()/8
+	out := content.Nothing
+	for _, p := range picture.pieces {
+		out = content.Union(out, p.Box)
+	}
+	return out
 }

@@ -48,22 +48,22 @@ const mostText = 1 << 20
 
 // shownText is the text that an appearance shows, or why that cannot be told.
 func (c *comparison) shownText(m *model, s *pdf.Stream, w *widget) (string, string) {
-	l, why := c.look(m, s, w, asText)
+	l, why := c.lookOf(m, s, w, asText)
 	if why != "" {
 		return "", why
 	}
 	return l.text.String(), ""
 }
 
-// look follows an appearance to its end, or as far as it is understood.
-func (c *comparison) look(m *model, s *pdf.Stream, w *widget, as lookKind) (*look, string) {
+// lookOf follows an appearance to its end, or as far as it is understood.
+func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as lookKind) (*look, string) {
 	box, ok := m.doc.Rect(s.Dict.Get("BBox"))
 	rect, ok2 := m.doc.Rect(w.dict.Get("Rect"))
 	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") || s.Dict.Has("OPI") || m.dict(s.Dict.Get("Group")).Has("CS") {
 		return nil, whyAppearance
 	}
 	data, ok := m.data(s)
-	if !ok || !m.work.take(len(data)) {
+	if !ok || !m.work.spend(len(data)) {
 		return nil, whyAppearance
 	}
 	if !fits(m, s, w, box, rect) {

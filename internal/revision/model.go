@@ -34,7 +34,7 @@ type model struct {
 	odd     bool                      // the form lists something that is no field
 	named   map[int]map[pdf.Name]bool // names in streams that were looked into
 	inks    map[int]*ink              // by page
-	places  map[int]*page             // of annotations, by object number
+	places  map[int][]*page           // of annotations, by object number
 	fonts   map[any]*content.Font     // that content was drawn with
 }
 
@@ -128,14 +128,14 @@ func (m *model) branch(o, parent pdf.Object, d *pdf.Dict, node bool, leaves int)
 	} else {
 		fit = fit && up == parent
 	}
-	m.crooked = m.crooked || !fit
+	m.crooked = m.crooked || !fit || slices.ContainsFunc(inheritedByPages, func(k pdf.Name) bool { return m.void(d, k) })
 	if m.light {
 		m.doubts(ref, d, kind, count, indirect, node, leaves, parent == nil)
 		return
 	}
 	l := leaf{place: o, up: up, kind: kind, count: count, node: node, dict: isDict, kids: d.Has("Kids")}
 	for i := 0; node && i < len(d.Entries); i++ {
-		if v, err := m.doc.Resolve(d.Entries[i].Value); err == nil && v == nil { // for some readers it is there
+		if m.void(d, d.Entries[i].Key) { // for some readers it is there
 			l.nulls += string(d.Entries[i].Key) + " "
 			m.crooked = true
 		}
@@ -258,6 +258,15 @@ func (m *model) climb(d *pdf.Dict) (*pdf.Dict, error) {
 		}
 	}
 	return out, nil
+}
+
+// void reports whether an entry is there and leads to nothing.
+func (m *model) void(d *pdf.Dict, key pdf.Name) bool {
+	if !d.Has(key) {
+		return false
+	}
+	v, err := m.doc.Resolve(d.Get(key))
+	return err == nil && v == nil
 }
 
 // handDown gives a node's own attributes precedence over inherited ones.

@@ -149,7 +149,6 @@ type comparison struct {
 	elsewhere map[int]bool           // objects of the old revision that are used as something else than an appearance
 	fonts     []pdf.Object           // of the old form and its fields
 	trusted   map[*content.Font]bool // fonts whose glyphs look like their letters
-	pageOf    map[int]int            // widgets of the new revision, by object number
 	covering  map[int]float64        // area of pictures of new signatures over something drawn, by page
 	shapes    map[string]bool        // of the marks that buttons show now and did not show before
 }

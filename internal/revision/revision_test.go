@@ -173,7 +173,7 @@ func TestChanges(t *testing.T) {
 			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("FreeText")))})
 		}, []string{"annotation"}, false},
 		{"comment under P=3", annotations, func(t *testing.T, u *pdf.Update) {
-			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("FreeText")))})
+			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("FreeText"), pdf.Name("Rect"), pdf.Rect{URX: 20, URY: 20}.Array()))})
 		}, []string{"annotation"}, true},
 		{"page content", annotations, func(_ *testing.T, u *pdf.Update) { u.Set(ref(4), drawing) }, []string{"content"}, false},
 		{"metadata", noChanges, func(_ *testing.T, u *pdf.Update) { u.Set(ref(9), drawing) }, []string{"metadata"}, true},

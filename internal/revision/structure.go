@@ -129,7 +129,7 @@ func (s *structures) newWidget(o, holder pdf.Object) bool {
 		return false
 	}
 	for _, e := range d.Entries {
-		if !slices.Contains([]pdf.Name{"Type", "S", "P", "Pg", "K"}, e.Key) {
+		if !slices.Contains([]pdf.Name{"Type", "S", "P", "Pg", "K", "Lang"}, e.Key) {
 			return false
 		}
 	}

@@ -150,6 +150,11 @@ func (w *descent) visit(o pdf.Object, in *pdf.Dict, depth int) error {
 	if err != nil || d == nil {
 		return err
 	}
+	for _, k := range inheritedByPages { // what is null is there to some, and nothing is handed down
+		if n, _ := w.m.doc.Int(in.Get(k)); w.m.void(d, k) && in.Get(k) != nil && k != "Resources" && (k != "Rotate" || n != 0) {
+			w.place = fmt.Sprintf("page %d (%s)", w.page+1, k)
+		}
+	}
 	in = handDown(in, d, inheritedByPages)
 	if d.Has("Kids") && (depth == 0 || w.m.doc.Name(d.Get("Type")) != "Page") {
 		kids, err := w.m.doc.Array(d.Get("Kids"))

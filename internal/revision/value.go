@@ -64,10 +64,10 @@ func newWork(ctx context.Context) *work {
 }
 
 // step counts; it is false when there is no more time.
-func (w *work) step() bool { return w.take(1) }
+func (w *work) step() bool { return w.spend(1) }
 
-// take counts n steps.
-func (w *work) take(n int) bool {
+// spend counts n steps.
+func (w *work) spend(n int) bool {
 	const often = 4096
 	before := w.steps / often
 	w.steps += n

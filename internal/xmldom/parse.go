@@ -39,7 +39,7 @@ func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) 
 		err = p.run()
 	}
 	if err != nil {
-		p.settle()
+		p.noteUsed()
 		p.d.Release()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -47,7 +47,7 @@ func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) 
 		at := min(p.i, len(text))
 		return nil, &SyntaxError{Offset: at, Line: 1 + strings.Count(text[:at], "\n"), Err: err}
 	}
-	p.settle()
+	p.noteUsed()
 	return p.d, nil
 }
 
@@ -184,7 +184,7 @@ func (p *parser) add(kind Kind, start, end int) (*Node, error) {
 	}
 	if len(p.nodes) == 0 {
 		// A tag brings a node, or the text behind it does: one slab mostly does.
-		if err := p.room(); err != nil {
+		if err := p.growSlabs(); err != nil {
 			return nil, err
 		}
 	}

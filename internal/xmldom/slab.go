@@ -26,8 +26,8 @@ var (
 	attrSize  = int(reflect.TypeFor[Attr]().Size())
 )
 
-// room makes room for nodes, about as many as are still expected.
-func (p *parser) room() error {
+// growSlabs makes room for nodes, about as many as are still expected.
+func (p *parser) growSlabs() error {
 	if err := p.ctx.Err(); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (p *parser) room() error {
 	if err := p.d.spend(4096 * nodeSize); err != nil {
 		return err
 	}
-	p.settle()
+	p.noteUsed()
 	m := memories.Get().(*memory)
 	p.d.memory = append(p.d.memory, m)
 	p.nodes, p.extras, p.attrs, p.binds = m.nodes[:], m.extras[:], m.attrs[:], m.binds[:]
@@ -61,8 +61,8 @@ func (d *Document) spend(n int) error {
 // spilled says what the newest memory has no more room for.
 type spilled struct{ nodes, extras, attrs, binds bool }
 
-// settle notes how much of the newest memory is in use.
-func (p *parser) settle() {
+// noteUsed notes how much of the newest memory is in use.
+func (p *parser) noteUsed() {
 	if len(p.d.memory) == 0 {
 		return
 	}

@@ -267,18 +267,18 @@ func (t *page) card(i int, c *report.Conclusion) htmlCard {
 		Signer: t.signedBy(c), Class: classOf(c.Indication), Indication: c.Indication, Sub: c.SubIndication,
 		Word: t.l.T(capital(verdictWords[c.Indication])), Label: t.l.T("Signature") + " " + strconv.Itoa(i+1), Nested: t.r.Facts.Layers[c.Layer].Level,
 	}
-	k.take(s.rows)
+	k.add(s.rows)
 	return k
 }
 
 // stampCard is a time-stamp of a document that nobody signed.
 func (t *page) stampCard(c *report.Conclusion) htmlCard {
 	k := htmlCard{Signer: t.stamper(c), Class: classOf(c.Indication), Indication: c.Indication, Sub: c.SubIndication, Word: t.l.T(capital(verdictWords[c.Indication])), Label: t.l.T("Time-stamp")}
-	k.take(t.timestamp(c).rows)
+	k.add(t.timestamp(c).rows)
 	return k
 }
 
-func (k *htmlCard) take(rows []row) {
+func (k *htmlCard) add(rows []row) {
 	for _, r := range htmlRows(rows) {
 		if r.Fold {
 			k.More = append(k.More, r)

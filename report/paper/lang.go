@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -101,8 +102,22 @@ func (l Lang) dayOf(t time.Time, zone *time.Location) string {
 }
 
 func (l Lang) clock(t time.Time, zone *time.Location) string {
-	if zone == nil || zone == time.UTC {
-		return t.UTC().Format("15:04 UTC")
+	if zone == nil {
+		zone = time.UTC
 	}
-	return t.In(zone).Format("15:04 ") + zone.String()
+	t = t.In(zone)
+	if name, _ := t.Zone(); name != "" && name[0] >= 'A' {
+		return t.Format("15:04 MST")
+	}
+	return t.Format("15:04 -07:00")
+}
+
+// reason is why a signature was made: in the signer's words, or the name of what
+// the signer commits to.
+func (l Lang) reason(s *ades.Signature) string {
+	var names []string
+	for _, name := range strings.Split(s.Why(), ", ") {
+		names = append(names, l.T(name))
+	}
+	return strings.Join(names, ", ")
 }

@@ -149,7 +149,7 @@ func (p *pdfWriter) space(h float64) { p.y -= h }
 // put writes a paragraph, wrapped at the margin.
 func (p *pdfWriter) put(text string, size float64, bold bool, color string) {
 	for _, part := range wrap(text, pageWidth-2*(margin+p.indent), size, bold) {
-		p.room(size)
+		p.needLine(size)
 		p.show(part, margin+p.indent, size, bold, color)
 		p.y -= size * 1.4
 	}
@@ -161,7 +161,7 @@ func (p *pdfWriter) pair(label, value string, size float64, color string) {
 	labels := wrap(label, column-6, size, false)
 	values := wrap(value, pageWidth-2*(margin+p.indent)-column, size, false)
 	for i := range max(len(labels), len(values)) {
-		p.room(size)
+		p.needLine(size)
 		if i < len(labels) {
 			p.show(labels[i], margin+p.indent, size, false, grey)
 		}
@@ -173,8 +173,8 @@ func (p *pdfWriter) pair(label, value string, size float64, color string) {
 	p.space(1)
 }
 
-// room begins a new page where a line would run into the foot.
-func (p *pdfWriter) room(size float64) {
+// needLine begins a new page where a line would run into the foot.
+func (p *pdfWriter) needLine(size float64) {
 	if p.y < margin+size {
 		p.newPage()
 	}

@@ -136,6 +136,12 @@ func (t *page) signature(title string, c *report.Conclusion) section {
 	s.add(t.l.T("Content intact"), t.l.T(intact), "")
 	s.add(t.l.T("Covers only"), t.scope(c), "")
 	s.add(t.l.T("Time"), t.when(c), "")
+	if c.Proven { // else it is the time above
+		s.detail(t.l.T("Time by the signer's clock"), t.date(sig.ClaimedTime))
+	}
+	s.add(t.l.T("Reason given"), t.l.reason(sig), "")
+	s.add(t.l.T("Place given"), sig.Where(), "")
+	s.add(t.l.T("Signature policy"), sig.UnderPolicy(), "")
 	s.detail(t.l.T("Level"), c.Level)
 	s.add(t.l.T("Qualification"), t.l.qualification(c.Qualification, c.Indication == report.TotalPassed && !c.TrustedList), "")
 	if c.TrustedList {
@@ -202,6 +208,9 @@ func (t *page) timestamp(c *report.Conclusion) section {
 	if cert := t.r.SignerOf(c); cert != nil {
 		s.add(t.l.T("Issued by"), t.l.authority(holder(cert)), "")
 		s.add(t.l.T("Issuer"), t.issuerName(c), "")
+	}
+	if c.Qualification == report.QTSA {
+		s.add(t.l.T("Qualification"), t.l.T("qualified"), "")
 	}
 	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")
 	t.findings(&s, c)

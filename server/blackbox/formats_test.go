@@ -105,6 +105,45 @@ func testFormats(t *testing.T, w *world) {
 	}
 }
 
+// What a signer says beyond signing stands in the report.
+func testClaims(t *testing.T, w *world) {
+	g := w.sandboxed(t)
+	txt, pdf, xml := b64(sampleTXT), b64(samplePDF), b64(sampleXML)
+	for _, c := range []struct {
+		name, doc string
+		more      m
+		why       string
+	}{
+		{"cades", txt, m{"contentTimestamp": true, "commitment": "proof-of-approval"}, "proof-of-approval"},
+		{"cades of a p7m", txt, m{"contentTimestamp": true, "commitment": "1.2.3.4", "packaging": "asic-e"}, "1.2.3.4"},
+		{"pades", pdf, m{"contentTimestamp": true, "commitment": "proof-of-creation"}, "proof-of-creation"},
+		{"pades, seen", pdf, m{"contentTimestamp": true, "signerImage": m{"reason": "Approval", "location": "Roma", "qr": true, "width": 220, "height": 60}}, "Approval"},
+		{"xades", xml, m{"contentTimestamp": true, "commitment": "1.2.840.113549.1.9.16.6.1", "level": "T"}, "proof-of-origin"},
+		{"xades, enveloping", xml, m{"contentTimestamp": true, "commitment": "1.2.3.4", "packaging": "enveloping"}, "urn:oid:1.2.3.4"},
+		{"xades, internally detached", xml, m{"contentTimestamp": true, "commitment": "proof-of-sender", "packaging": "internally-detached"}, "proof-of-sender"},
+		{"xades in ASiC-S", xml, m{"contentTimestamp": true, "commitment": "proof-of-receipt", "packaging": "asic-s"}, "proof-of-receipt"},
+	} {
+		r := g.sign(c.doc, m{"options": c.more})
+		if r.State != "DONE" {
+			t.Errorf("%s: %s", c.name, r.says())
+			continue
+		}
+		v := g.verify(g.raw("GET", "/signatures/"+r.ID+"/signedDocument", nil).Body)
+		if !v.OverallVerified || len(v.Signatures) != 1 {
+			t.Errorf("%s: %+v", c.name, v)
+			continue
+		}
+		s := v.Signatures[0]
+		stamps := slices.ContainsFunc(s.Timestamps, func(x m) bool { return x["kind"] == "content" && x["integrity"] == true && x["qualification"] == "N/A" })
+		if deref(s.Reason) != c.why || s.ClaimedTime == nil || !stamps || s.Policy != nil || c.why == "Approval" && deref(s.Location) != "Roma" {
+			t.Errorf("%s: reason %q, %+v", c.name, deref(s.Reason), s.Timestamps)
+		}
+	}
+	if r := g.sign(pdf, m{"options": m{"commitment": "proof-of-origin", "signerImage": m{"reason": "x"}}}); r.State != "ERROR" || r.ErrorNumber == nil || *r.ErrorNumber != 113 {
+		t.Errorf("a reason and a commitment: %s", r.says())
+	}
+}
+
 // digestOf is the text's digest, as an input.
 func digestOf(h hash.Hash) m {
 	_, _ = h.Write(sampleTXT)

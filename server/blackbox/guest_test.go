@@ -258,6 +258,7 @@ type signatureReport struct {
 	DerEncodedSignerCert                                   []byte
 	CounterSignatures                                      []any
 	Timestamps                                             []m
+	ClaimedTime, Reason, Location, Policy                  *string
 }
 
 // verify has the server verify a document.

@@ -18,17 +18,17 @@ import (
 var defaults = map[string]m{
 	"cades": {
 		"asyncDocumentsValidation": false, "asyncSignature": false, "level": "B", "hashAlgorithm": "SHA256", "packaging": nil, "detached": false,
-		"counterSignature": false, "parallelSignature": true, "withTimestamp": false, "timestampUrl": nil, "timestampUsername": nil, "timestampHashAlgo": "SHA256",
+		"counterSignature": false, "parallelSignature": true, "contentTimestamp": false, "commitment": nil, "withTimestamp": false, "timestampUrl": nil, "timestampUsername": nil, "timestampHashAlgo": "SHA256",
 		"batch": false, "achievedLevel": "B",
 	},
 	"pades": {
 		"asyncDocumentsValidation": false, "asyncSignature": false, "level": "B", "hashAlgorithm": "SHA256", "encryptInAnyCase": false, "page": 1.0, "x": nil, "y": nil,
-		"signerImage": nil, "lockFields": nil, "withSignatureField": false, "withTimestamp": false, "timestampUrl": nil, "timestampUsername": nil, "timestampHashAlgo": "SHA256",
+		"signerImage": nil, "lockFields": nil, "withSignatureField": false, "contentTimestamp": false, "commitment": nil, "withTimestamp": false, "timestampUrl": nil, "timestampUsername": nil, "timestampHashAlgo": "SHA256",
 		"timezone": "UTC", "batch": false, "achievedLevel": "B",
 	},
 	"xades": {
 		"asyncDocumentsValidation": false, "asyncSignature": false, "level": "B", "hashAlgorithm": "SHA256", "packaging": nil, "detached": false,
-		"withoutSignatureExclusion": false, "XPathQuery": nil, "signElement": nil, "signatureId": nil, "withTimestamp": false, "timestampUrl": nil, "timestampUsername": nil,
+		"withoutSignatureExclusion": false, "XPathQuery": nil, "signElement": nil, "signatureId": nil, "contentTimestamp": false, "commitment": nil, "withTimestamp": false, "timestampUrl": nil, "timestampUsername": nil,
 		"timestampHashAlgo": "SHA256", "batch": false, "achievedLevel": "B",
 	},
 	"jades": {
@@ -97,6 +97,8 @@ func testOptionRefusals(t *testing.T, w *world) {
 		"timestampHashAlgo":  {"SHA1", "MD5", 1},
 		"packaging":          {"wrapped", "", 1},
 		"serialization":      {"short", "", 1},
+		"contentTimestamp":   {"yes", 1},
+		"commitment":         {"approval", "1.2.x", "9.9.9", 1, long},
 		"page":               {0, -2, 1.5, "1", true},
 		"x":                  {"1", true, m{}, 1e9},
 		"y":                  {"1", []int{1}, -1e9},
@@ -128,6 +130,7 @@ func testOptionRefusals(t *testing.T, w *world) {
 			m{"height": 1.5},
 			m{"fieldsNameList": "a"},
 			m{"signAllFields": 1},
+			m{"qr": "yes"},
 			m{"layout": "round"},
 			m{"layout": ""},
 			m{"language": "fr"},

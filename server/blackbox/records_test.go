@@ -319,7 +319,7 @@ func repeatSignature(t *testing.T, detail m) {
 	}
 }
 
-// Deletion: everything goes but the tombstone.
+// Deletion: everything goes but its place in the log.
 func testDeletion(t *testing.T, w *world) {
 	g := w.tenant(t)
 	h := w.web.hook("deleted", nil)

@@ -112,6 +112,7 @@ var nouns = map[string]func(*testing.T, *world){
 	"request refusals":            testRequestRefusals,
 	"guarded addresses":           testGuardedAddresses,
 	"formats":                     testFormats,
+	"claims":                      testClaims,
 	"unsignable":                  testUnsignable,
 	"batch":                       testBatch,
 	"containers":                  testContainers,

@@ -54,6 +54,13 @@ func makePolyglots(t *testing.T, m *materials) []specimen {
 		"a script":                   "<script>document.write('" + stranger + "')</script>",
 		"a picture of a page":        "<img src=x onerror=document.write(900)>",
 		"a drawing":                  "<svg onload=alert(1)>",
+		"an element of any name":     "<x style='position:fixed;inset:0;background:#fff'>" + stranger,
+		"one with a prefix":          "<x:y class=a style=position:fixed>" + stranger,
+		"one behind a form feed":     "<p\fstyle='position:fixed'>" + stranger,
+		"one behind a slash":         "<X/STYLE='position:fixed'>" + stranger,
+		"one that runs something":    "<b tabindex=1 onfocus=alert(1) autofocus>" + stranger,
+		"an image of macOS":          "koly\x00\x00\x00\x04\x00\x00\x02\x00",
+		"an image of a hard disc":    "conectix\x00\x00\x00\x02\x00\x01\x00\x00",
 		"another PDF":                "%PDF-1.4\n1 0 obj\n",
 		"form data":                  "%FDF-1.2\n1 0 obj\n",
 		"PostScript":                 "%!PS-Adobe-3.0\n(" + stranger + ") show\n",
@@ -102,6 +109,8 @@ func makePolyglots(t *testing.T, m *materials) []specimen {
 				sp.shows, sp.as, sp.asks = stranger, "contract.docx", []string{"unzip", "-p", "@", "word/document.xml"}
 			case what == "a page":
 				sp.shows, sp.as, sp.asks = stranger, "contract.html", browser
+			case what == "an element of any name":
+				sp.shows, sp.as, sp.asks = "position:fixed", "contract.html", browser
 			case what == "a heading":
 				sp.shows, sp.as, sp.asks = "<h1>"+stranger+"</h1>", "contract.html", browser
 			}

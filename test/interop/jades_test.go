@@ -250,9 +250,11 @@ func TestJAdESAlgorithms(t *testing.T) {
 func TestJAdESClaimsAndCounterSignatures(t *testing.T) {
 	a, b := pki.Actor(t, "good"), pki.Actor(t, "p256")
 	c := jsonCases()[0]
-	c.o.Commitments, c.o.Roles, c.o.Place = []string{"1.2.840.113549.1.9.16.6.1"}, []string{"notary"}, &jades.Place{Country: "IT", Locality: "Roma"}
+	c.o.Roles, c.o.Place = []string{"notary"}, &jades.Place{Country: "IT", Locality: "Roma"}
 	c.o.ContentTimestamps = [][]byte{contentStamp(t)}
-	signed := signJSON(t, a, a.Signing(pki.Now()), c)
+	p := a.Signing(pki.Now())
+	p.Commitments = []string{ades.Commitment("proof-of-origin")}
+	signed := signJSON(t, a, p, c)
 	jsonDSS.passed(t, "with claims", write(t, "signed.json", signed), nil, "JAdES-BASELINE-B")
 	d, err := jades.Counter(t.Context(), bytes.NewReader(signed), "", b.Signing(pki.Now()), jades.Options{})
 	if err != nil {

@@ -143,13 +143,13 @@ type listBench struct {
 
 // startDSS builds the program of dsslists where it is not built yet, and
 // starts it. Maven brings DSS; the program itself fetches nothing.
-func (b *listBench) startDSS(t *testing.T) {
+func (b *listBench) startDSS(t *testing.T, folder, anchors string) {
 	t.Helper()
 	java, classes := built(t, "dsslists")
 	c := exec.CommandContext(t.Context(), java, "-Xmx1500m", "-XX:+UseSerialGC", "-Djava.awt.headless=true",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
 		"-cp", classes, "dsslists.Main",
-		corpus.Shared(t, "trust", "pool"), corpus.Shared(t, "trust", "oj-2019-276.pem"))
+		folder, anchors)
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -210,6 +210,26 @@ func (b *listBench) theirs(t *testing.T, c corpus.Case) []listVerdict {
 		}
 		ask.Detached = append(ask.Detached, n)
 	}
+	got, _ := b.put(t, ask)
+	return got
+}
+
+// ask asks DSS about a file of ours, and lets it fetch revocation data.
+func (b *listBench) ask(t *testing.T, file string, at time.Time, detached []string) []listVerdict {
+	t.Helper()
+	contents := []map[string]string{}
+	for _, d := range detached {
+		contents = append(contents, map[string]string{"file": d, "name": filepath.Base(d)})
+	}
+	got, exception := b.put(t, map[string]any{"file": file, "at": at.UTC().Format(time.RFC3339), "detached": contents, "online": true})
+	if exception != "" {
+		t.Errorf("DSS: %s", exception)
+	}
+	return got
+}
+
+func (b *listBench) put(t *testing.T, ask any) ([]listVerdict, string) {
+	t.Helper()
 	line, err := json.Marshal(ask)
 	if err == nil {
 		_, err = b.in.Write(append(line, '\n'))
@@ -224,7 +244,7 @@ func (b *listBench) theirs(t *testing.T, c corpus.Case) []listVerdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got.Signatures
+	return got.Signatures, got.Exception
 }
 
 // dssQualification are DSS's words for ours. What is not TOTAL-PASSED has no
@@ -278,7 +298,7 @@ func TestCorpusListsBesideDSS(t *testing.T) {
 		t.Skip("SKIPPED: DSS is asked by `make interop` (ROGITO_INTEROP=1)")
 	}
 	b := &listBench{store: &trust.Store{Lists: realLists(t)}, policy: likeDSS(t)}
-	b.startDSS(t)
+	b.startDSS(t, corpus.Shared(t, "trust", "pool"), corpus.Shared(t, "trust", "oj-2019-276.pem"))
 	b.compare(t, b.theirs)
 }
 

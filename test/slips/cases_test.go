@@ -118,6 +118,32 @@ func all() []slip {
 	two("an object stream with a copy", with(func(d *draft) { d.add(12, copied(d)) }), contract(), elsewhere)
 	two("encrypted, one key for both passwords", sealed("key", "key"), contract(), elsewhere)
 	two("encrypted, a key for each password", sealed("key", "another key"), contract(), elsewhere)
+	// Streams that are not encrypted as the document is.
+	second := "BT /F1 18 Tf 20 150 Td (Pay EUR 7 to Bruno) Tj ET"
+	clear := func(name, dict string, change ...string) {
+		d := sealed("key", "key")
+		d.at(5).body = stream(dict, said)
+		for i := 0; i+1 < len(change); i += 2 {
+			d.replace(14, change[i], change[i+1])
+		}
+		none := contract().replace(5, said, "")
+		if dict == "" {
+			d.at(6).body = stream("", second)
+			none.at(6).body = stream("", "")
+		}
+		two("encrypted, "+name, d, contract(), none)
+	}
+	clear("streams under Identity", "", "/StmF/StdCF", "/StmF/Identity")
+	clear("streams under no filter", "", "/StmF/StdCF", "")
+	clear("one stream under Identity", "/Filter[/Crypt]/DecodeParms[<</Name/Identity>>]")
+	clear("one stream under Identity, by a name", "/Filter/Crypt/DecodeParms<</Name/Identity>>")
+	clear("one stream under no name", "/Filter[/Crypt]")
+	clear("one stream under another filter", "/Filter[/Crypt]/DecodeParms[<</Name/Not>>]", "/CF<<", "/CF<</Not<</CFM/None>>")
+	clear("one stream under a filter that is nowhere", "/Filter[/Crypt]/DecodeParms[<</Name/Gone>>]")
+	clear("content that says it is a table", "/Type/XRef")
+	clear("content that says it is a file", "/Type/EmbeddedFile", "/P -4", "/P -4/EFF/Identity")
+	clear("content that is clear", "/X 1")
+	two("encrypted, strings under Identity", sealed("key", "key").replace(14, "/StrF/StdCF", "/StrF/Identity"), contract(), nil)
 	return append(out, trees()...)
 }
 
@@ -168,6 +194,43 @@ func trees() []slip {
 	add("a page in two nodes", contract().replace(2, "[3 0 R 4 0 R]/Count 2", "[12 0 R 13 0 R]/Count 3").replace(4, "/Parent 2", "/Parent 12").
 		add(12, "<</Type/Pages/Parent 2 0 R/Kids[3 0 R 4 0 R]/Count 2>>").add(13, "<</Type/Pages/Parent 2 0 R/Kids[4 0 R]/Count 1/Rotate 90>>").replace(3, "/Parent 2", "/Parent 12"), nil)
 	add("a Parent that is missing", contract().replace(3, "/Parent 2", "/Parent 99"), nil)
+	turned := contract().replace(3, box, box+"/Rotate 90")
+	both := contract().replace(3, box, box+"/Rotate 90").replace(4, box, box+"/Rotate 90")
+	cropped := contract().replace(3, box, box+"/CropBox[0 0 100 100]").replace(4, box, box+"/CropBox[0 0 100 100]")
+	either := func(name string, doc, one, two *draft) {
+		out = append(out, slip{name: "pages: " + name, doc: doc, one: one, two: two})
+	}
+	add("a root with a Parent that turns", contract().replace(2, "/Type/Pages", "/Type/Pages/Parent 12 0 R").add(12, "<</Type/Pages/Kids[2 0 R]/Count 2/Rotate 90>>"), turned)
+	add("a root with a Parent that says nothing", contract().replace(2, "/Type/Pages", "/Type/Pages/Parent 12 0 R").add(12, "<</Type/Pages/Kids[2 0 R]/Count 2>>"), nil)
+	add("a root that is its own Parent", contract().replace(2, "/Type/Pages", "/Type/Pages/Parent 2 0 R"), nil)
+	add("Kids behind a reference", contract().replace(2, "[3 0 R 4 0 R]", " 12 0 R").add(12, "[3 0 R 4 0 R]"), nil)
+	add("Count behind a reference", contract().replace(2, "/Count 2", "/Count 12 0 R").add(12, "2"), nil)
+	add("Type behind a reference", contract().replace(3, "/Type/Page", "/Type 12 0 R").add(12, "/Page"), nil)
+	add("Type of the node behind a reference", contract().replace(2, "/Type/Pages", "/Type 12 0 R").add(12, "/Pages"), nil)
+	add("Type of a node between behind a reference", inner("1").replace(12, "/Type/Pages", "/Type 13 0 R").add(13, "/Pages"), nil)
+	add("a node between without Type", inner("1").replace(12, "/Type/Pages", ""), nil)
+	add("a node between of Type Page", inner("1").replace(12, "/Type/Pages", "/Type/Page"), nil)
+	add("a node between without Kids", contract().replace(2, "[3 0 R 4 0 R]/Count 2", "[12 0 R 3 0 R 4 0 R]/Count 2").add(12, "<</Type/Pages/Parent 2 0 R/Count 0>>"), nil)
+	add("a node between with no kids", contract().replace(2, "[3 0 R 4 0 R]/Count 2", "[12 0 R 3 0 R 4 0 R]/Count 2").add(12, "<</Type/Pages/Parent 2 0 R/Kids[]/Count 0>>"), nil)
+	add("a page with no kids", contract().replace(3, "/Type/Page", "/Type/Page/Kids[]"), nil)
+	add("a page with Kids that are null", contract().replace(3, "/Type/Page", "/Type/Page/Kids null"), nil)
+	add("a page with a Count", contract().replace(3, "/Type/Page", "/Type/Page/Count 1"), nil)
+	add("a page with a Count of many", contract().replace(3, "/Type/Page", "/Type/Page/Count 7"), nil)
+	add("the node in the catalog", with(func(d *draft) { d.replace(1, "/Pages 2 0 R", "/Pages"+d.at(2).body) }), nil)
+	add("a page for a node", contract().replace(1, "/Pages 2 0 R", "/Pages 3 0 R"), first)
+	second := contract().replace(4, box, box+"/Rotate 90")
+	either("a rotation handed down, null below", contract().replace(2, "/Count", "/Rotate 90/Count").replace(3, box, box+"/Rotate null"), both, second)
+	either("a rotation handed down, missing below", contract().replace(2, "/Count", "/Rotate 90/Count").replace(3, box, box+"/Rotate 99 0 R"), both, second)
+	add("no rotation handed down, null below", contract().replace(2, "/Count", "/Rotate 0/Count").replace(3, box, box+"/Rotate null"), nil)
+	add("a rotation that is null, none handed down", contract().replace(3, box, box+"/Rotate null"), nil)
+	add("a box handed down, null below", contract().replace(2, "/Count", box+"/Count").replace(3, box, "/MediaBox null"), nil)
+	add("a box handed down, missing below", contract().replace(2, "/Count", box+"/Count").replace(3, box, "/MediaBox 99 0 R"), nil)
+	either("a crop handed down, null below", contract().replace(2, "/Count", "/CropBox[0 0 100 100]/Count").replace(3, box, box+"/CropBox null"), cropped, contract().replace(4, box, box+"/CropBox[0 0 100 100]"))
+	add("resources handed down, null below", contract().replace(2, "/Count", res+"/Count").replace(3, res, "/Resources null"), contract().replace(3, res, ""))
+	out = append(out, slip{name: "content: resources handed down, empty below", doc: contract().replace(2, "/Count", res+"/Count").replace(3, res, "/Resources<<>>"), two: contract().replace(3, res, "")})
+	add("a box of two levels", inner("1").replace(3, box, "").replace(3, "/Parent 2", "/Parent 12").replace(2, "/Count", small+"/Count").replace(12, "/Count", box+"/Count"), nil)
+	add("a box of two levels, the Parent above", inner("1").replace(3, box, "").replace(2, "/Count", small+"/Count").replace(12, "/Count", box+"/Count"), contract().replace(3, box, small))
+	add("a crop by the way up", contract().replace(3, "/Parent 2", "/Parent 12").add(12, "<</Type/Pages/Kids[3 0 R]/Count 1/Parent 2 0 R/CropBox[0 0 100 100]>>"), contract().replace(3, box, box+"/CropBox[0 0 100 100]"))
 	return out
 }
 

@@ -236,7 +236,11 @@ var slips = map[string]func(*draft){
 	"a kid that is nothing": func(d *draft) { d.replace("/Kids[3 0 R", "/Kids[3 0 R 66 0 R") },
 	"a page without parent": func(d *draft) { d.replace("/Type/Page/Parent 2 0 R", "/Type/Page") },
 	"a wrong parent":        func(d *draft) { d.replace("/Type/Page/Parent 2 0 R", "/Type/Page/Parent 5 0 R") },
-	"a page that is none":   func(d *draft) { d.replace("/Type/Page/", "/Type/Leaf/") },
+	"a box that is null": func(d *draft) {
+		d.replace("/Type/Pages/", "/Type/Pages/MediaBox[0 0 300 200]/Rotate 90/")
+		d.replace("/Type/Page/", "/Type/Page/MediaBox null/Rotate 66 0 R/")
+	},
+	"a page that is none": func(d *draft) { d.replace("/Type/Page/", "/Type/Leaf/") },
 	"a generation": func(d *draft) {
 		d.gens[4] = 3
 		for i := range d.objects {

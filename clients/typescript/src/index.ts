@@ -13,7 +13,7 @@ export type SignatureRecord = Schemas["SignatureRecord"];
 export type SignatureRequest = Schemas["SignatureRequest"];
 export type InputDocument = Schemas["InputDocument"];
 export type VerifyRequest = Schemas["VerifyRequest"];
-export type Report = NonNullable<Schemas["VerifyResponse"]["data"]>;
+export type Report = NonNullable<Schemas["VerifyAnswer"]["data"]>;
 export type Kind = "automatic" | "otp" | "eseal";
 
 /** What the server refuses a call with. */

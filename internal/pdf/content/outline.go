@@ -220,7 +220,7 @@ func (p *program) box(gid sfnt.GlyphIndex) (pdf.Rect, bool) {
 		return pdf.Rect{}, false
 	}
 	if len(segments) == 0 {
-		return nothing, true
+		return Nothing, true
 	}
 	b := segments.Bounds() // y grows downwards
 	scale := 1 / (unit * float64(em))
@@ -231,10 +231,7 @@ func (p *program) box(gid sfnt.GlyphIndex) (pdf.Rect, bool) {
 // of a glyph, or leads to one by the font's own map of characters, and else
 // around all glyphs.
 func (p *program) outline(f *Font, code int, pay func(int) bool) (pdf.Rect, bool) {
-	if p.font == nil {
-		return *p.all, true
-	}
-	if f.two && !p.cff {
+	if p.font != nil && f.two && !p.cff {
 		gid := code
 		if f.gids != nil {
 			if gid = -1; 2*code+1 < len(f.gids) {
@@ -245,8 +242,22 @@ func (p *program) outline(f *Font, code int, pay func(int) bool) (pdf.Rect, bool
 			return p.box(sfnt.GlyphIndex(gid))
 		}
 	}
+	all, known := p.reach(pay)
+	if !known {
+		return Nothing, false
+	}
+	if p.font != nil && f.named && f.simple[code] != 0 && letterSized(all) {
+		if gid, err := p.font.GlyphIndex(&p.buffer, f.simple[code]); err == nil && gid != 0 {
+			return p.box(gid)
+		}
+	}
+	return all, true
+}
+
+// reach is a box around all glyphs.
+func (p *program) reach(pay func(int) bool) (pdf.Rect, bool) {
 	if p.all == nil {
-		all := nothing
+		all := Nothing
 		n := p.font.NumGlyphs()
 		known := n <= mostGlyphs && pay(n*glyphWork)
 		for gid := 0; known && gid < n; gid++ {
@@ -259,15 +270,28 @@ func (p *program) outline(f *Font, code int, pay func(int) bool) (pdf.Rect, bool
 		}
 		p.all = &all
 	}
-	if p.all.URX >= anywhere {
-		return nothing, false
+	return *p.all, p.all.URX < anywhere
+}
+
+// OwnGlyphs reports whether a font brings glyphs of its own.
+func (f *Font) OwnGlyphs() bool { return f.Embedded || f.type3 != nil }
+
+// exact reports whether the outline of each glyph is known.
+func (f *Font) exact() bool {
+	return f.type3 != nil || f.two && f.program != nil && f.program.font != nil && !f.program.cff
+}
+
+// Large reports whether a font has, or may have, glyphs that are larger than letters.
+func (w *Walker) Large(o pdf.Object) bool {
+	f := w.Font(o)
+	if f == nil || !f.OwnGlyphs() {
+		return false
 	}
-	if f.named && f.simple[code] != 0 && letterSized(*p.all) {
-		if gid, err := p.font.GlyphIndex(&p.buffer, f.simple[code]); err == nil && gid != 0 {
-			return p.box(gid)
-		}
+	if f.program == nil {
+		return true
 	}
-	return *p.all, true
+	all, known := f.program.reach(w.pay)
+	return !known || !letterSized(all)
 }
 
 // letterSized: with such a font it does not matter much which glyph a reader takes

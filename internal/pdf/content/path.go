@@ -123,7 +123,7 @@ func (f *follower) line(op string, n []float64) {
 		f.path = append(f.path, p)
 	}
 	p := f.path[len(f.path)-1]
-	box := nothing
+	box := Nothing
 	if f.pen != nil && op != "m" {
 		box = f.pen.box()
 	}
@@ -146,7 +146,7 @@ func (f *follower) line(op string, n []float64) {
 func (f *follower) paint(op string) {
 	path, clipping := slices.DeleteFunc(f.path, func(p *Part) bool { return len(p.boxes) == 0 }), f.clipping
 	f.path, f.points, f.clipping, f.pen = nil, 0, false, nil
-	all := nothing
+	all := Nothing
 	rects := true
 	for _, p := range path {
 		p.Closed = p.Closed || strings.ContainsAny(op, "sbfFB")
@@ -170,24 +170,48 @@ func (f *follower) paint(op string) {
 	}
 }
 
+// wide is how thick lines are.
+func (f *follower) wide() float64 {
+	return max(f.width*max(math.Hypot(f.ctm[0], f.ctm[1]), math.Hypot(f.ctm[2], f.ctm[3])), 0.1)
+}
+
+// wider is a box with more around it.
+func wider(b pdf.Rect, by float64) pdf.Rect {
+	return pdf.Rect{LLX: b.LLX - by, LLY: b.LLY - by, URX: b.URX + by, URY: b.URY + by}
+}
+
 // strokes tells of the lines of a path, each by itself.
 func (f *follower) strokes(path []*Part) {
-	scale := max(math.Hypot(f.ctm[0], f.ctm[1]), math.Hypot(f.ctm[2], f.ctm[3]))
-	wide := max(f.width*scale, 0.1)
+	wide := f.wide()
 	line := func(p *Part, b pdf.Rect, by float64, whole bool) {
-		b = pdf.Rect{LLX: b.LLX - by, LLY: b.LLY - by, URX: b.URX + by, URY: b.URY + by}
-		f.ink(Piece{Kind: Stroke, Box: b, Whole: whole, Width: wide, Colour: f.stroke.Colour, Part: p})
+		f.ink(Piece{Kind: Stroke, Box: wider(b, by), Whole: whole, Width: wide, Colour: f.stroke.Colour, Part: p})
 	}
 	for _, p := range path {
+		out := wide * max(1.5, p.spike(f.limit)/2) // corners stand out
 		for _, b := range p.boxes {
 			if p.rect {
 				line(p, b, wide/2, true)
 			} else {
-				line(p, b, wide*1.5, false) // corners stand out
+				line(p, b, out, false)
 			}
 		}
 		if p.Closed && !p.rect && len(p.boxes) > 1 { // the line that closes it
-			line(p, p.Bounds(), wide*1.5, false)
+			line(p, p.Bounds(), out, false)
 		}
 	}
+}
+
+// spike is how far the sharpest corner of a part stands out, in halves of the
+// width of its lines; beyond the limit corners are cut (ISO 32000-2, 8.4.3.5).
+func (p *Part) spike(limit float64) (most float64) {
+	n := len(p.Points)
+	for i := range p.Points {
+		a, b, c := p.Points[i], p.Points[(i+1)%n], p.Points[(i+2)%n]
+		x, y, u, v := a.X-b.X, a.Y-b.Y, c.X-b.X, c.Y-b.Y
+		half := math.Sqrt((1 - (x*u+y*v)/(math.Hypot(x, y)*math.Hypot(u, v))) / 2) // the sine of half the angle
+		if far := 1 / half; far <= limit {
+			most = max(most, far)
+		}
+	}
+	return most
 }

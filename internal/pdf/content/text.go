@@ -3,6 +3,7 @@ package content
 import (
 	"math"
 	"strings"
+	"unicode"
 
 	"rogito.dev/rogito/internal/pdf"
 )
@@ -55,6 +56,7 @@ func (f *follower) write(op string, args []pdf.Object) {
 	case "Tr":
 		if n, ok := f.numbers(args, 1); ok {
 			f.hidden = n[0] == 3
+			f.outlined = n[0] == 1 || n[0] == 2 || n[0] == 5 || n[0] == 6
 			f.Intricate = f.Intricate || n[0] != 0
 		}
 	case "Tj":
@@ -104,15 +106,19 @@ func (f *follower) show(list []pdf.Object) {
 func (f *follower) string(b []byte) {
 	m := Matrix{f.size * f.stretch, 0, 0, f.size, 0, f.rise}.Times(f.tm).Times(f.ctm)
 	var text strings.Builder
-	box, core := nothing, nothing
+	box, core := Nothing, Nothing
 	wide := 0.0 // in units of the size
+	says := false
 	f.font.codes(b, func(code int, s string, advance float64) {
 		g, known := f.glyph(f.font, code, advance)
 		if f.Odd = f.Odd || !known; !Empty(g) {
 			g.LLX, g.URX = g.LLX+wide, g.URX+wide
 			box = Union(box, g)
 		}
-		if strings.TrimSpace(s) != "" {
+		letter := strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || string(r) == Unknown })
+		// What a glyph is called does not count where its outline is known.
+		if tall := f.font.exact() && g.Height() > 0.35; strings.TrimSpace(s) != "" || tall {
+			says = says || letter || tall
 			core = Union(core, pdf.Rect{LLX: wide, URX: wide + advance, URY: 0.6})
 		}
 		if text.Len() < mostPiece {
@@ -127,7 +133,7 @@ func (f *follower) string(b []byte) {
 		wide += advance
 	})
 	if !f.hidden && !Empty(box) || !f.hidden && f.font.type3 == nil {
-		p := Piece{Kind: Text, Text: text.String(), Font: f.font, Codes: string(b), Matrix: m, Colour: f.fill.Colour, Size: f.size * math.Hypot(m[2], m[3]) / max(math.Abs(f.size), 1e-9), Angle: math.Atan2(m[1], m[0]) * 180 / math.Pi}
+		p := Piece{Kind: Text, Text: text.String(), Says: says, Font: f.font, Codes: string(b), Matrix: m, Colour: f.fill.Colour, Size: f.size * math.Hypot(m[2], m[3]) / max(math.Abs(f.size), 1e-9), Angle: math.Atan2(m[1], m[0]) * 180 / math.Pi}
 		if f.size < 0 {
 			p.Angle = math.Atan2(-m[1], -m[0]) * 180 / math.Pi
 		}
@@ -142,6 +148,9 @@ func (f *follower) string(b []byte) {
 			p.Core = m.Box(core)
 		}
 		p.Box = m.Box(box)
+		if f.outlined {
+			p.Box = wider(p.Box, f.wide()*max(1.5, f.limit/2))
+		}
 		f.ink(p)
 	}
 	f.tm = Matrix{1, 0, 0, 1, wide * f.size * f.stretch, 0}.Times(f.tm)
@@ -166,7 +175,7 @@ func (f *follower) glyph(font *Font, code int, advance float64) (pdf.Rect, bool)
 	case font.Embedded:
 		known = false
 	case !font.two && (font.simple[code] == ' ' || font.simple[code] == '\u00a0'):
-		g = nothing
+		g = Nothing
 	case !font.two:
 		g.URX = max(advance, Usual(font.Family, font.simple[code])/1000) + 0.1
 	}
@@ -180,9 +189,9 @@ func (f *follower) glyph(font *Font, code int, advance float64) (pdf.Rect, bool)
 func (f *follower) procedure(font *Font, code int) (pdf.Rect, bool) {
 	proc, ok := font.type3[code]
 	if !ok {
-		return nothing, true
+		return Nothing, true
 	}
-	out := nothing
+	out := Nothing
 	inner := &Walker{Source: f.Source, Pay: f.Pay, forms: f.forms + 1, See: func(p Piece) bool {
 		out = Union(out, p.Box)
 		return true

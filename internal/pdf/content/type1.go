@@ -38,7 +38,7 @@ func newType1(b []byte, pay func(int) bool) *program {
 	if m := type1Skip.FindSubmatch(private); m != nil {
 		skip = int(m[1][0] - '0')
 	}
-	g := &type1{subrs: map[int][]byte{}, box: nothing, left: 4_000_000}
+	g := &type1{subrs: map[int][]byte{}, box: Nothing, left: 4_000_000}
 	var glyphs [][]byte
 	for from := 0; ; {
 		m := type1Code.FindSubmatchIndex(private[from:])

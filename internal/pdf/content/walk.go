@@ -42,7 +42,7 @@ func (m Matrix) At(x, y float64) (float64, float64) {
 
 // Box is a box around what a rectangle becomes.
 func (m Matrix) Box(r pdf.Rect) pdf.Rect {
-	out := nothing
+	out := Nothing
 	for _, c := range [][2]float64{{r.LLX, r.LLY}, {r.URX, r.LLY}, {r.LLX, r.URY}, {r.URX, r.URY}} {
 		x, y := m.At(c[0], c[1])
 		out = Union(out, pdf.Rect{LLX: x, LLY: y, URX: x, URY: y})
@@ -53,8 +53,8 @@ func (m Matrix) Box(r pdf.Rect) pdf.Rect {
 // upright reports whether rectangles stay rectangles.
 func (m Matrix) upright() bool { return m[1] == 0 && m[2] == 0 || m[0] == 0 && m[3] == 0 }
 
-// nothing is the box of no ink.
-var nothing = pdf.Rect{LLX: math.Inf(1), LLY: math.Inf(1), URX: math.Inf(-1), URY: math.Inf(-1)}
+// Nothing is the box of no ink.
+var Nothing = pdf.Rect{LLX: math.Inf(1), LLY: math.Inf(1), URX: math.Inf(-1), URY: math.Inf(-1)}
 
 // Union is the box around two.
 func Union(a, b pdf.Rect) pdf.Rect {
@@ -99,6 +99,7 @@ type Piece struct {
 	X, Y, ToX, ToY float64
 	Size, Angle    float64
 	Core           pdf.Rect // of upright text: where its letters stand
+	Says           bool     // there are letters or digits, or glyphs that may look so
 	Font           *Font
 	Codes          string
 	Matrix         Matrix // of its letters, in units of the size
@@ -121,7 +122,7 @@ func (p Point) box() pdf.Rect { return pdf.Rect{LLX: p.X, LLY: p.Y, URX: p.X, UR
 
 // Bounds is the box around the points of a part.
 func (p *Part) Bounds() pdf.Rect {
-	out := nothing
+	out := Nothing
 	for _, q := range p.Points {
 		out = Union(out, q.box())
 	}
@@ -240,7 +241,8 @@ type state struct {
 	font                            *Font
 	size, leading, rise             float64
 	stretch, charSpread, wordSpread float64
-	hidden                          bool
+	hidden, outlined                bool    // text
+	limit                           float64 // of the spikes at corners
 	blending
 }
 
@@ -269,7 +271,7 @@ func (w *Walker) Follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect) 
 }
 
 func (w *Walker) follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect, depth int) {
-	f := &follower{Walker: w, state: state{ctm: base, clip: clip, width: 1, stretch: 1, blending: w.outer}, res: res, depth: depth, tm: Identity, lm: Identity}
+	f := &follower{Walker: w, state: state{ctm: base, clip: clip, width: 1, limit: 10, stretch: 1, blending: w.outer}, res: res, depth: depth, tm: Identity, lm: Identity}
 	f.fill.space, f.stroke.space = 1, 1
 	named := func(key pdf.Name) names {
 		if res == nil {
@@ -324,6 +326,7 @@ func (f *follower) do(op string, args []pdf.Object) {
 		}
 	case "M": // a large limit makes spikes of corners
 		if n, ok := f.numbers(args, 1); ok {
+			f.limit = n[0]
 			f.Intricate = f.Intricate || n[0] > 10
 		}
 	case "BMC", "EMC", "MP", "J", "j", "d", "i", "ri", "ET":
@@ -390,6 +393,9 @@ func (f *follower) graphics(name pdf.Object) {
 	}
 	if v, ok := f.Source.Number(d.Get("LW")); ok {
 		f.width = math.Abs(v)
+	}
+	if v, ok := f.Source.Number(d.Get("ML")); ok {
+		f.limit = v
 	}
 	if list, err := f.Source.Array(d.Get("Font")); err != nil || len(list) == 2 {
 		f.font = nil
@@ -484,17 +490,19 @@ func matrixOf(src Source, o pdf.Object) (Matrix, bool) {
 }
 
 // FormMatrix takes the space of an annotation's appearance to that of the page
-// (ISO 32000-2, 12.5.5), the form's own matrix not included.
-func FormMatrix(src Source, s *pdf.Stream, rect pdf.Rect) (Matrix, bool) {
+// (ISO 32000-2, 12.5.5), the form's own matrix not included. It is false where
+// readers differ in what they make of its box and matrix; one without an area shows
+// nothing.
+func FormMatrix(src Source, s *pdf.Stream, rect pdf.Rect) (m Matrix, shows, ok bool) {
 	box, ok := src.Rect(s.Dict.Get("BBox"))
-	m := Identity
+	m = Identity
 	if v := s.Dict.Get("Matrix"); v != nil && ok {
 		m, ok = matrixOf(src, v)
 	}
 	b := m.Box(box)
 	if !ok || b.Width() == 0 || b.Height() == 0 {
-		return Identity, false
+		return Identity, false, ok
 	}
 	x, y := rect.Width()/b.Width(), rect.Height()/b.Height()
-	return Matrix{x, 0, 0, y, rect.LLX - b.LLX*x, rect.LLY - b.LLY*y}, true
+	return Matrix{x, 0, 0, y, rect.LLX - b.LLX*x, rect.LLY - b.LLY*y}, true, true
 }

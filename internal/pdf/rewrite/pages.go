@@ -63,6 +63,13 @@ func (t *tree) visit(o, parent pdf.Object, above *pdf.Dict, depth int) error {
 		t.crooked = true
 		return nil
 	}
+	for _, key := range inherited { // to some readers what leads to nothing is there, and nothing is handed down
+		if v, err := readable(t.doc.Resolve(d.Get(key))); err == nil && v == nil && d.Has(key) && above.Get(key) != nil {
+			t.crooked = true
+			d = d.Clone()
+			d.Delete(key)
+		}
+	}
 	list, err := readable(t.doc.Resolve(d.Get("Kids")))
 	if err != nil {
 		return err

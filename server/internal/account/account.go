@@ -119,7 +119,7 @@ func (s *Service) Create(ctx context.Context, tx *store.Tx, n NewAccount) (*Cred
 		return nil, fault.New(fault.BadField, "there is an account %s already", email)
 	}
 	if err == nil {
-		err = s.tell(ctx, tx, row, kindCreated, map[bool]string{false: "account created", true: "account of an administrator created"}[row.admin])
+		err = s.logAccount(ctx, tx, row, kindCreated, map[bool]string{false: "account created", true: "account of an administrator created"}[row.admin])
 	}
 	if err != nil {
 		return nil, err

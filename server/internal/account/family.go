@@ -261,25 +261,63 @@ func (s *Service) MayHold(ctx context.Context, c *Caller, scopes []string, expir
 // what was asked in time is done.
 func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string, otherwise error) error {
 	return tx.Ask(ctx, func(row store.Row) error {
-		var r tokenRow
-		var mac []byte
-		err := row.Scan(r.fields(&mac)...)
-		if errors.Is(err, store.ErrNoRows) || err == nil && !hmac.Equal(mac, s.mark(&r)) {
+		r, genuine, err := s.scanCurrent(row, id)
+		if errors.Is(err, store.ErrNoRows) || err == nil && !(genuine && r.account == accountID) {
 			return otherwise
 		}
 		return err
-	}, `select `+tokenRowColumns+` from tokens t where `+sameLine, accountID, id)
+	}, selectCurrent, accountID, id)
 }
 
-// sameLine finds the token that another one has become by being refreshed.
-const sameLine = `account_id = $1 and (id = $2 or line_id = (select line_id from spent_tokens where token_id = $2))`
+// selectCurrent finds a token, or what it has become by being refreshed.
+const selectCurrent = `select ` + tokenRowColumns + `, s.mac from tokens t left join spent_tokens s on s.token_id = $2
+	where t.account_id = $1 and (t.id = $2 or t.line_id = s.line_id)`
+
+// scanCurrent reads a row of selectCurrent. It is genuine where this service wrote it,
+// and wrote that the token was refreshed.
+func (s *Service) scanCurrent(row store.Row, id string) (r tokenRow, genuine bool, err error) {
+	var mac, spent []byte
+	err = row.Scan(append(r.fields(&mac), &spent)...)
+	return r, hmac.Equal(mac, s.mark(&r)) && (r.id == id || hmac.Equal(spent, s.spentMark(id, r.line))), err
+}
+
+// spentMark is the keyed digest of the row of a token that was refreshed.
+func (s *Service) spentMark(id, line string) []byte {
+	sum := s.master.MAC("spent token", fmt.Appendf(nil, "%q %q", id, line))
+	return sum[:]
+}
+
+// Stands says whether a token of an account, or what it has become, and those it comes
+// from are what the log tells of them: for what was asked for some time ago. A row that
+// was put back since then is none.
+func (s *Service) Stands(ctx context.Context, accountID, id string) (bool, error) {
+	now, found, err := s.currentToken(ctx, s.db.Read(), accountID, id)
+	if err != nil || !found {
+		return false, err
+	}
+	f, err := s.readFamily(ctx, s.db.Read(), "id", now)
+	if err != nil || len(f) == 0 {
+		return false, err
+	}
+	return s.told(ctx, f)
+}
+
+// told says that the members of a family are what the log told of them last.
+func (s *Service) told(ctx context.Context, f family) (bool, error) {
+	for _, m := range f {
+		if holds, err := Tokens.Holds(ctx, s.db.Read(), s.Log, m.line); err != nil || !holds {
+			return false, err
+		}
+	}
+	return true, nil
+}
 
 // Apart says whether two tokens of an account share no ancestor: the API key or
 // the operator made the one that each comes from. Whoever holds one token of a
 // family has, or can make, every other that matters. A token that is not there
 // any more is apart from none.
 func (s *Service) Apart(ctx context.Context, accountID, former, id string) (bool, error) {
-	now, found, err := currentToken(ctx, s.db.Read(), accountID, former)
+	now, found, err := s.currentToken(ctx, s.db.Read(), accountID, former)
 	if err != nil || !found {
 		return false, err
 	}
@@ -298,20 +336,22 @@ func (s *Service) Apart(ctx context.Context, accountID, former, id string) (bool
 func (f family) root() string { return f[len(f)-1].line }
 
 // currentToken is the token that another one has become by being refreshed.
-func currentToken(ctx context.Context, q store.Querier, accountID, id string) (now string, found bool, err error) {
-	rows, err := q.Query(ctx, `select id from tokens where `+sameLine, accountID, id)
-	ids, err := store.All("read token", rows, err, store.Column[string])
-	if err != nil || len(ids) == 0 {
-		return "", false, err
-	}
-	return ids[0], true, nil
+func (s *Service) currentToken(ctx context.Context, q store.Querier, accountID, id string) (now string, found bool, err error) {
+	rows, err := q.Query(ctx, selectCurrent, accountID, id)
+	return now, found, store.Each("read token", rows, err, func(row store.Row) error {
+		r, genuine, err := s.scanCurrent(row, id)
+		if err == nil && genuine && (!found || r.id == id) {
+			now, found = r.id, true
+		}
+		return err
+	})
 }
 
 // payer is who pays for what goes on after the call, with the limits of the
 // token that asked.
 func (s *Service) Payer(ctx context.Context, tx *store.Tx, accountID, tokenID string) (*Caller, error) {
 	c := &Caller{AccountID: accountID, Domain: s.domainOf("")}
-	id, found, err := currentToken(ctx, tx, accountID, tokenID)
+	id, found, err := s.currentToken(ctx, tx, accountID, tokenID)
 	if err != nil || !found {
 		return c, err
 	}

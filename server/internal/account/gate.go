@@ -163,7 +163,9 @@ func (s *Service) Allows(c *Caller, method, _, segment string) bool {
 }
 
 // entry is what is known of a secret, read where it is not known or too old.
-// One caller reads; others use what is still good enough.
+// One caller reads; others use what is still good enough. Where load returns an
+// entry with its error, only the audit log could not be read: that is enough for
+// a secret that the log had when it was read last.
 func (s *Service) entry(ctx context.Context, now time.Time, secret string, load func(context.Context, string) (*entry, error)) (*entry, error) {
 	// A plain digest is enough to find a secret of 256 random bits again; the
 	// keyed one, which is stored, costs ten times as much.
@@ -185,7 +187,7 @@ func (s *Service) entry(ctx context.Context, now time.Time, secret string, load 
 	}
 	s.forget(now)
 	e, err := load(ctx, secret)
-	if err != nil { // not kept: guesses would fill the memory
+	if err != nil && (e == nil || !ok) { // not kept: guesses would fill the memory
 		s.entries.Delete(hash)
 		return nil, err
 	}
@@ -228,10 +230,9 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 		}
 		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
 	}
-	for _, m := range f {
-		if holds, err := Tokens.Holds(ctx, s.db.Read(), s.Log, m.line); err != nil || !holds {
-			return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
-		}
+	told, away := s.told(ctx, f)
+	if away == nil && !told {
+		return nil, fault.New(fault.WrongToken, "wrong token")
 	}
 	own := f[0]
 	e := &entry{expire: f.expire(), total: f.ids(func(m member) bool { return m.total })}
@@ -257,7 +258,16 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 		one, _ := s.limiters.LoadOrStore(c.TokenID, e.limiter)
 		e.limiter = one.(*rate.Limiter)
 	}
-	return e, nil
+	return e, unreadable(away)
+}
+
+// unreadable is the error of a log that could not be asked about a secret: whether
+// the secret is good is not known then, which is no refusal.
+func unreadable(log error) error {
+	if log == nil {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "the audit log cannot be read").Because(log)
 }
 
 // narrow says that a list binds a token to addresses: with a network wider than
@@ -297,8 +307,9 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	if subtle.ConstantTimeCompare(hash[:], r.keyHash) != 1 {
 		return nil, wrong
 	}
-	if stands, err := s.stands(ctx, &r); err != nil || !stands {
-		return nil, errors.Join(err, wrong)
+	stands, away := s.stands(ctx, &r)
+	if away == nil && !stands {
+		return nil, wrong
 	}
 	if c.Quota, err = parseQuota(r.quota); err != nil {
 		return nil, err
@@ -307,7 +318,7 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	c.Scopes = []string{AllScopes}
 	c.scopes = []Scope{{"*", "*", "*"}}
 	e.limiter = s.newLimiter(c.Sandbox)
-	return &e, nil
+	return &e, unreadable(away)
 }
 
 // dropEntries forgets what is known of a token and of those that come from it,

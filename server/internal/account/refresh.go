@@ -48,8 +48,8 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Tok
 		if !old.alive() || !end.After(now) {
 			return fault.New(fault.WrongToken, "the token has expired")
 		}
-		_, err = tx.Exec(ctx, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at)
-			select refresh_hash, id, account_id, line_id, cast($2 as bigint) from tokens where id = $1`, c.TokenID, now.UnixMilli())
+		_, err = tx.Exec(ctx, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at, mac)
+			values ($1, $2, $3, $4, $5, $6)`, old[0].refresh, c.TokenID, old[0].account, old[0].line, now.UnixMilli(), s.spentMark(c.TokenID, old[0].line))
 		if store.IsConflict(err) {
 			return errSpent
 		}

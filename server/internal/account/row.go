@@ -81,7 +81,7 @@ func (s *Service) change(ctx context.Context, id string, to func(*accountRow)) e
 		if err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, &r, kindChanged, "account changed")
+		return s.logAccount(ctx, tx, &r, kindChanged, "account changed")
 	})
 }
 
@@ -103,8 +103,8 @@ func (s *Service) standing(r *accountRow) standing {
 	return standing{r.admin, r.sandbox, hex.EncodeToString(s.accountMark(r)[:16])}
 }
 
-// tell writes down what an account is from now on.
-func (s *Service) tell(ctx context.Context, tx *store.Tx, r *accountRow, kind, text string) error {
+// logAccount writes down what an account is from now on.
+func (s *Service) logAccount(ctx context.Context, tx *store.Tx, r *accountRow, kind, text string) error {
 	if s.Log == nil {
 		return nil
 	}

@@ -170,14 +170,14 @@ var Tokens = &audit.Register{
 // them.
 var Spent = &audit.Register{
 	Kind: "token-spent", Table: "spent_tokens", Key: "('spent-' || token_id)", Name: "used refresh token",
-	Select: `select 'spent-' || token_id, account_id, line_id, refresh_hash, spent_at from spent_tokens`,
+	Select: `select 'spent-' || token_id, account_id, line_id, refresh_hash, spent_at, mac from spent_tokens`,
 	Scan: func(row store.Row) (*audit.Registered, error) {
 		r := &audit.Registered{}
 		var line string
-		var hash []byte
+		var hash, mac []byte
 		var spent int64
-		err := row.Scan(&r.ID, &r.Account, &line, &hash, &spent)
-		r.Traits, r.Until = []any{r.Account, line, hash, spent}, store.Time(spent).Add(maxLife)
+		err := row.Scan(&r.ID, &r.Account, &line, &hash, &spent, &mac)
+		r.Traits, r.Until = []any{r.Account, line, hash, spent, mac}, store.Time(spent).Add(maxLife)
 		return r, err
 	},
 }

@@ -62,6 +62,7 @@ type Options struct {
 type API struct {
 	opts   Options
 	router chi.Router
+	never  []string // methods and patterns that are 405
 	doc    *huma.OpenAPI
 	ops    []Op
 	log    *slog.Logger

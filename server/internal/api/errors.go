@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -192,10 +193,18 @@ func (a *API) nearRoute(path string) string {
 	return best
 }
 
+// NotFor answers methods with 405 on a path that a wider pattern would take.
+func (a *API) NotFor(pattern string, methods ...string) {
+	for _, m := range methods {
+		a.never = append(a.never, m+" "+pattern)
+		a.router.Method(m, pattern, http.HandlerFunc(a.methodNotAllowed))
+	}
+}
+
 func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
-		if a.router.Match(chi.NewRouteContext(), m, r.URL.Path) {
+		if at := chi.NewRouteContext(); a.router.Match(at, m, r.URL.Path) && !slices.Contains(a.never, m+" "+at.RoutePattern()) {
 			allowed = append(allowed, m)
 		}
 	}

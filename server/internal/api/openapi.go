@@ -144,7 +144,7 @@ func success[D any](reg huma.Registry, op Op) *huma.Response {
 	upper := strings.ToUpper(op.ID[:1]) + op.ID[1:]
 	data := nullable(reg, t, reg.Schema(t, true, upper+"Data"))
 	if !op.NoEnvelope {
-		name := upper + "Response"
+		name := upper + "Answer" // generators call types of their own Response
 		reg.Map()[name] = envelopeSchema(data)
 		data = &huma.Schema{Ref: schemaPrefix + name}
 	}

@@ -138,7 +138,7 @@ func TestOneFormOfAnAnswer(t *testing.T) {
 
 func TestSchemaNames(t *testing.T) {
 	doc := string(document31(t, testAPI(Options{}).Handler()))
-	for _, want := range []string{`"ListThingsResponse"`, `"Thing"`, `"Failure"`} {
+	for _, want := range []string{`"ListThingsAnswer"`, `"Thing"`, `"Failure"`} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("no schema %s", want)
 		}

@@ -151,8 +151,8 @@ func (p *Provider) Open(ctx context.Context, l remote.Login) (remote.Signer, err
 	return s, remote.CheckKey(s.cert.PublicKey)
 }
 
-// choose takes a listed certificate if it is for signing documents, and better at
-// that than the one before: a key to log in with may be beside it.
+// choose takes a listed certificate if it serves better than the one before: a key
+// to log in with may be beside it, and the certificate that it had before.
 func (s *signer) choose(a *soap.Answer, listed *xmldom.Node) error {
 	der, err := a.Bytes(soap.Find(listed, "value"))
 	if err != nil {
@@ -162,11 +162,22 @@ func (s *signer) choose(a *soap.Answer, listed *xmldom.Node) error {
 	if err != nil {
 		return err
 	}
-	commits := func(c *pkix.Certificate) bool { return !c.HasKeyUsage || c.KeyUsage&pkix.NonRepudiation != 0 }
-	if s.cert == nil || commits(c) && !commits(s.cert) {
-		s.cert, s.id = c, soap.Word(listed, "id")
+	if s.cert == nil || worth(c) > worth(s.cert) {
+		s.cert, s.id = c, cmp.Or(soap.Word(listed, "id"), "AS0")
 	}
 	return nil
+}
+
+// worth of a certificate for signing documents: that it is for them counts more than
+// that it is still good.
+func worth(c *pkix.Certificate) (n int) {
+	if !c.HasKeyUsage || c.KeyUsage&pkix.NonRepudiation != 0 {
+		n += 2
+	}
+	if now := time.Now(); now.After(c.NotBefore) && now.Before(c.NotAfter) {
+		n++
+	}
+	return n
 }
 
 // sessionLife is how long a session is used: they last three minutes.
@@ -177,13 +188,12 @@ const most = 100
 
 // signer is a key, ready to be used.
 type signer struct {
-	p       *Provider
-	login   remote.Login
-	cert    *pkix.Certificate
-	id      string // of the certificate
-	session string
-	opened  time.Time
-	spent   bool // the one-time password is used up
+	p      *Provider
+	login  remote.Login
+	cert   *pkix.Certificate
+	id     string    // of the certificate
+	opened time.Time // the session
+	spent  bool      // the one-time password is used up
 }
 
 // Certificate that was listed.
@@ -209,6 +219,11 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 		return nil, err
 	}
 	return remote.EachAlone(ctx, s.cert.PublicKey, r, &s.p.form, func(ctx context.Context, sent []byte) ([]byte, error) {
+		if s.login.Session != "" { // it may be over before the last digest
+			if err := s.ready(ctx, true); err != nil {
+				return nil, err
+			}
+		}
 		return s.signHash(ctx, hash, sent)
 	})
 }
@@ -216,11 +231,11 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 // ready opens a session where one is wanted, and another where the last is over.
 func (s *signer) ready(ctx context.Context, wanted bool) error {
 	switch {
-	case s.session != "" && time.Since(s.opened) < sessionLife:
+	case s.login.Session != "" && time.Since(s.opened) < sessionLife:
 		return nil
 	case s.spent:
 		return remote.Errorf(remote.Refused, nil, "the one-time password was used for the signatures before, and its session is over")
-	case s.session != "":
+	case s.login.Session != "":
 		s.Close(ctx)
 	case !wanted:
 		s.spent = s.login.Coded
@@ -235,7 +250,7 @@ func (s *signer) ready(ctx context.Context, wanted bool) error {
 	if code, refused := strings.CutPrefix(session, "KO"); refused || session == "" {
 		return refusalBy(strings.Trim(code, "- "), "", s.login, "opensession", s.login.Coded)
 	}
-	s.session, s.opened = session, time.Now()
+	s.login.Session, s.opened = session, time.Now()
 	return nil
 }
 
@@ -245,22 +260,22 @@ func (s *signer) signHash(ctx context.Context, hash string, sent []byte) ([]byte
 		{Name: "certID", Text: s.id},
 		{Name: "hash", Text: soap.Base64(sent)},
 		{Name: "hashtype", Text: hash},
-		s.p.identity("identity", s.login, s.session == ""),
+		s.p.identity("identity", s.login, s.login.Session == ""),
 		{Name: "requirecert", Text: "false"},
 	}}
-	request.In = append(request.In, soap.Text("session_id", s.session)...)
+	request.In = append(request.In, soap.Text("session_id", s.login.Session)...)
 	// Whoever waits may hang up: what was sent is sent, and its end is wanted.
 	a, err := s.p.soap.Call(context.WithoutCancel(ctx), "signhash", []soap.Element{request})
 	if err != nil {
 		return nil, soap.Signing(err, func(f *soap.Fault) *remote.Error {
-			if f.Code == "Client" {
+			if f.Unread() {
 				return refusal(remote.Refused, s.login, "signhash", f.Words)
 			}
 			return nil
 		}, "signhash")
 	}
 	answer := soap.Find(a.Body, "return")
-	if err := judge(answer, s.login, "signhash", s.login.Coded && s.session == ""); err != nil {
+	if err := judge(answer, s.login, "signhash", s.login.Coded && s.login.Session == ""); err != nil {
 		return nil, err
 	}
 	values := soap.All(answer, "signature")
@@ -276,9 +291,9 @@ func (s *signer) signHash(ctx context.Context, hash string, sent []byte) ([]byte
 
 // Close closes the session; one that stays open ends by itself.
 func (s *signer) Close(ctx context.Context) {
-	if s.session == "" {
+	if s.login.Session == "" {
 		return
 	}
-	_, _ = s.p.call(ctx, s.login, "closesession", s.p.identity("Identity", s.login, false), soap.Element{Name: "sessionid", Text: s.session})
-	s.session = ""
+	_, _ = s.p.call(ctx, s.login, "closesession", s.p.identity("Identity", s.login, false), soap.Element{Name: "sessionid", Text: s.login.Session})
+	s.login.Session = ""
 }

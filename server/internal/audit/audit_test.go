@@ -204,7 +204,7 @@ func TestErasureKeepsTheLogWhole(t *testing.T) {
 		b := open(t, db, m)
 		b.fill(t, 25)
 		ctx := context.Background()
-		err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "deleted by its owner", audit.Left{}) })
+		err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "deleted by its owner") })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestVerifyingALivelyLog(t *testing.T) {
 			return db.Write(ctx, func(tx *store.Tx) error {
 				record := fmt.Sprintf("lively%d", i/2)
 				if i%2 == 1 {
-					return b.log.Erase(ctx, tx, "a", record, "erased", audit.Left{})
+					return b.log.Erase(ctx, tx, "a", record, "erased")
 				}
 				return b.log.Append(ctx, tx, audit.Event{Account: "a", Record: record, Kind: "test", Log: "lively"})
 			})
@@ -327,7 +327,7 @@ func TestExportInParts(t *testing.T) {
 		size2 := grow(11)
 		second := export(size)
 		// What the first part told in words is erased, and the last part says so.
-		erase := func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "erased", audit.Left{}) }
+		erase := func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "erased") }
 		if err := db.Write(ctx, erase); err != nil {
 			t.Fatal(err)
 		}
@@ -439,7 +439,7 @@ func TestGoingOn(t *testing.T) {
 			t.Fatalf("nothing was proved yet: %+v", r)
 		}
 		b.fill(t, 25)
-		if err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "deleted by its owner", audit.Left{}) }); err != nil {
+		if err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "deleted by its owner") }); err != nil {
 			t.Fatal(err)
 		}
 		b.checkpoint(t)

@@ -125,7 +125,7 @@ func (k *Checkpointer) step(ctx context.Context, due func(size, newest int64) bo
 // several servers one does it for all, and the others find nothing left to do. The
 // head is that of after it.
 func (k *Checkpointer) sequence(ctx context.Context) (*head, error) {
-	h, waits, err := k.Log.look(ctx)
+	h, waits, err := k.Log.readHead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (k *Checkpointer) sequence(ctx context.Context) (*head, error) {
 	if n, err := k.Log.sequenceAll(ctx, overdue); err != nil || n == 0 {
 		return h, err
 	}
-	h, _, err = k.Log.look(ctx)
+	h, _, err = k.Log.readHead(ctx)
 	return h, err
 }
 

@@ -149,7 +149,7 @@ func VerifyExport(key string, check TokenCheck, parts ...io.Reader) (*Result, er
 		if all.Bad = v.res.Bad; all.Bad != nil {
 			return &all, nil
 		}
-		v.tell()
+		v.explain()
 		all.Unproved = append(all.Unproved, v.res.Unproved...)
 		before = v
 	}

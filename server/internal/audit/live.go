@@ -50,7 +50,7 @@ func (s *Live) Verify(ctx context.Context, extent Extent) (*Result, error) {
 			return err
 		}
 		if v.res.Bad == nil {
-			s.tell(v, extent, last)
+			s.explain(v, extent, last)
 		}
 		return nil
 	})
@@ -214,8 +214,8 @@ func (s *Live) twice(ctx context.Context, q store.Querier, v *verification) (rec
 	return record, nil
 }
 
-// tell says what a good result stands on, and what it does not reach.
-func (s *Live) tell(v *verification, extent Extent, last proof) {
+// explain says what a good result stands on, and what it does not reach.
+func (s *Live) explain(v *verification, extent Extent, last proof) {
 	r := &v.res
 	switch {
 	case v.from > 0 && extent == SinceProved:
@@ -252,5 +252,5 @@ func (s *Live) tell(v *verification, extent Extent, last proof) {
 	if r.Pending > 0 {
 		v.unproved("%d entries are written and wait for their place", r.Pending)
 	}
-	v.tell()
+	v.explain()
 }

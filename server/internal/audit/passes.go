@@ -73,7 +73,7 @@ func (s *Live) entries(ctx context.Context, r *readers, v *verification) error {
 		got := <-p
 		err := got.err
 		if err == nil {
-			r.inTurn(func() { err = s.take(ctx, r.first, v, got) })
+			r.inTurn(func() { err = s.appendPage(ctx, r.first, v, got) })
 		}
 		if err != nil || v.res.Bad != nil {
 			return err
@@ -122,8 +122,8 @@ func (s *Live) read(ctx context.Context, texts *dictionaryCache, q store.Querier
 	return p
 }
 
-// take puts a page behind the tree.
-func (s *Live) take(ctx context.Context, q store.Querier, v *verification, p part) error {
+// appendPage puts a page behind the tree.
+func (s *Live) appendPage(ctx context.Context, q store.Querier, v *verification, p part) error {
 	for _, e := range p.list {
 		at := v.tree.size
 		for level, h := range v.entry(e) {

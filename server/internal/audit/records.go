@@ -93,6 +93,15 @@ func (s *Live) known(ctx context.Context, q store.Querier, v *verification, list
 	return nil
 }
 
+// Erased returns those of the ids of which the log says that their record was erased.
+func Erased(ctx context.Context, q store.Querier, ids []any) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := q.Query(ctx, `select record_id from audit_events where record_id`+store.In(len(ids))+` and kind = '`+KindErased+`'`, ids...)
+	return store.All("audit: look for erasures", rows, err, store.Column[string])
+}
+
 // HasIn is Book.Has for a table with the column id.
 func HasIn(ctx context.Context, q store.Querier, table string, ids []any) ([]string, error) {
 	rows, err := q.Query(ctx, `select id from `+table+` where id`+store.In(len(ids)), ids...)

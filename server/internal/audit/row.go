@@ -122,8 +122,8 @@ func (l *Log) authentic(r *row) bool {
 	return r.genuine
 }
 
-// insert writes rows in one statement. Until they have their places the digests
-// stand beside the texts, which whoever gives the places then need not read.
+// insert writes rows in one statement. Long texts have their digests beside them, so that
+// giving the rows their places does not read megabytes.
 func insert(ctx context.Context, tx *store.Tx, list []*row) error {
 	for part := range slices.Chunk(list, 100) {
 		args := make([]any, 0, 10*len(part))
@@ -132,7 +132,7 @@ func insert(ctx context.Context, tx *store.Tx, list []*row) error {
 			digests := []byte{}
 			if r.seq >= 0 {
 				seq = r.seq
-			} else {
+			} else if len(r.text) > mostBeside {
 				digests = r.sums()
 			}
 			args = append(args, r.account, r.record, r.kinds, r.createdAt, r.salt, r.text, digests, r.base, r.mac, seq)
@@ -187,8 +187,8 @@ func scanRow(from store.Row) (*row, error) {
 	return r, nil
 }
 
-// tell gives the events of a row their texts.
-func (r *row) tell(text []byte) {
+// setTexts gives the events of a row their texts.
+func (r *row) setTexts(text []byte) {
 	texts := bytes.Split(text, between)
 	for i, e := range r.entries {
 		if e.Payload = unreadable; len(texts) == len(r.entries) {
@@ -228,23 +228,16 @@ const events = `length(kind) - length(replace(kind, ' ', '')) + 1`
 // erasure is the detail of the event of an erasure.
 type erasure struct {
 	Events int64 `json:"events"` // whose payload went
-	Left
-}
-
-// Left is what is known of the rest of a record that was erased.
-type Left struct {
-	Row  string   `json:"left,omitempty"` // digest of what its row has from then on
-	Open []string `json:"open,omitempty"` // uses of its key that were under way
 }
 
 // Erase removes the payloads of a record and says so in the log. What the tree
 // holds of them, their digests, takes their place.
-func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string, left Left) error {
+func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string) error {
 	rows, err := dictionaries.rows(ctx, tx, selectRow+`where record_id = $1 and kind <> $2 and payload is not null`, record, KindErased)
 	if err != nil {
 		return unavailable(fmt.Errorf("audit: erase: %w", err))
 	}
-	gone := erasure{Left: left}
+	var gone erasure
 	for _, r := range rows {
 		gone.Events += int64(len(r.entries))
 		// By its keyed digest: it may get its place meanwhile.

@@ -75,7 +75,7 @@ func TestTogether(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", record, "erased", audit.Left{}) }); err != nil {
+			if err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", record, "erased") }); err != nil {
 				t.Fatal(err)
 			}
 			if n := storetest.Count(t, db, `select count(*) from audit_events where record_id = $1 and kind <> 'erased' and (payload is not null or salt is not null)`, record); n != 0 {

@@ -153,7 +153,7 @@ func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*r
 		id, difference, ok := split(r.text)
 		if !ok {
 			if len(r.text) > 0 {
-				r.tell(r.text)
+				r.setTexts(r.text)
 			}
 			continue
 		}
@@ -167,7 +167,7 @@ func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*r
 				d = c.add(id, recurring)
 			}
 		}
-		r.tell(undo(d, difference))
+		r.setTexts(undo(d, difference))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *row) unpackWords() {
 		text = undo(d, difference)
 	}
 	if len(text) > 0 {
-		r.tell(text)
+		r.setTexts(text)
 	}
 }
 
@@ -227,9 +227,9 @@ func readDictionary(ctx context.Context, q store.Querier, id dictionaryID) (recu
 	return recurring, nil
 }
 
-// commonWords is what events share: one of each kind that a signature has. It
-// never changes: what is stored was made with it. Other words would be another
-// mark.
+// commonWords is what events share: one of each kind that a signature has. From the first
+// release on it never changes: what is stored was made with it. Other words would be
+// another mark.
 const commonWords = `{"log":"ended in error 117: ","detail":{"ended":"` +
 	`{"log":"approved by another token","detail":{"address":"127.0.0.1","token":"` +
 	`{"log":"documents deleted at the end of their retention"}` +
@@ -239,10 +239,10 @@ const commonWords = `{"log":"ended in error 117: ","detail":{"ended":"` +
 	`{"log":"callback delivered to ","detail":{"attempt":1,"status":200,"url":"https://` +
 	`{"log":"certificate issued","detail":{"certificate":"","subject":"","issuer":"","notBefore":"","notAfter":"","serialNumber":"` +
 	`{"log":"time-stamped at 2026-01-01 00:00:00.000+00:00","detail":{"imprint":"","index":0,"kind":"signature-time-stamp","serialNumber":"","token":"MII` +
-	`{"log":"new signature request from 127.0.0.1","detail":{"address":"127.0.0.1","certificate":"","certificateType":"EU-QES_automatic","EU-QES_otp","EU-QES_eseal","documents":1,"options":{"asyncDocumentsValidation":false,"asyncSignature":false,"level":"B","hashAlgorithm":"SHA256","encryptInAnyCase":false,"page":1,"x":null,"y":null,"signerImage":null,"lockFields":null,"withSignatureField":false,"packaging":"","detached":false,"counterSignature":false,"parallelSignature":true,"withoutSignatureExclusion":false,"XPathQuery":"","signElement":"","signatureId":"","withTimestamp":false,"timestampUrl":"","timestampUsername":"","timestampHashAlgo":"SHA256","timezone":"UTC","batch":false,"askedType":""},"requestId":"","terms":"","token":"` +
+	`{"log":"new signature request from 127.0.0.1","detail":{"address":"127.0.0.1","certificate":"","certificateType":"EU-QES_automatic","EU-QES_otp","EU-QES_eseal","documents":1,"options":{"asyncDocumentsValidation":false,"asyncSignature":false,"level":"B","hashAlgorithm":"SHA256","encryptInAnyCase":false,"page":1,"x":null,"y":null,"signerImage":null,"lockFields":null,"withSignatureField":false,"packaging":"","serialization":"flattened","detached":false,"counterSignature":false,"parallelSignature":true,"withoutSignatureExclusion":false,"XPathQuery":"","signElement":"","signatureId":"","withTimestamp":false,"timestampUrl":"","timestampUsername":"","timestampHashAlgo":"SHA256","timezone":"UTC","batch":false,"askedType":""},"requestId":"","terms":"","token":"` +
 	`{"log":"input document 0 with MD5 and SHA-256 ","detail":{"id":"","index":0,"md5":"","mimetype":"application/pdf","sha256":"","size":` +
-	`{"log":"validated document with MD5 and SHA-256 ","detail":{"id":"","index":0,"md5":"` +
-	`{"log":"private key used","detail":{"intent":"","digest":"","certificateSerialNumber":"","number":0,"certificate":"","credential":"` +
+	`{"log":"validated document with MD5 and SHA-256 ","detail":{"id":"","index":0,"md5":"","size":1,"type":"pades","updatedAt":17` +
+	`{"log":"private key used","detail":{"intent":"","digest":"","certificateSerialNumber":"","number":0,"certificate":"","credential":"","at":17` +
 	`{"log":"signed with SHA256withRSA, level B","detail":{"algorithm":{"name":"SHA256withECDSA","key":"EC","digest":"SHA256","content":"SHA256","keySize":256,"oid":"1.2.840.10045.4.3.2"},` +
 	`"algorithm":{"name":"SHA256withRSA","key":"RSA","digest":"SHA256","content":"SHA256","keySize":2048,"oid":"1.2.840.113549.1.1.11"},"certificates":["MII` +
 	`"],"index":0,"level":"B","revocation":null,"toBeSigned":"MYHtMBgGCSqGSIb3DQEJAzELBgkqhkiG9w0BBwEwLwYJKoZIhvcNAQkEMSIEI","toBeSignedDigest":"","value":"` +

@@ -26,7 +26,7 @@ func (l *Log) Sequence(ctx context.Context) (int, error) {
 	if l.db.Dialect() == store.SQLite {
 		return 0, nil
 	}
-	_, waits, err := l.look(ctx)
+	_, waits, err := l.readHead(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -55,10 +55,10 @@ type waiting struct{ first, last int64 }
 
 func (w waiting) some() bool { return w.first > 0 }
 
-// look reads the head as sequence does, and what waits. It only reads: to take the head
+// readHead reads the head as sequence does, and what waits. It only reads: to take the head
 // is to write it, and every server with nothing to do made two durable commits a
 // second for that.
-func (l *Log) look(ctx context.Context) (h *head, w waiting, err error) {
+func (l *Log) readHead(ctx context.Context) (h *head, w waiting, err error) {
 	query := readHead
 	if l.db.Dialect() == store.PostgreSQL {
 		query = `select ` + headColumns + `, coalesce((select min(n) from audit_events where seq is null), 0),
@@ -83,8 +83,8 @@ type beside struct {
 
 func (b beside) Scan(dest ...any) error { return b.Row.Scan(append(dest, b.more...)...) }
 
-// sequence takes the head row first: whoever else sequences waits for it. Texts
-// are not read: their digests are there, and authenticated.
+// sequence locks the head row first: whoever else sequences waits for it. A text that has
+// its digests beside it is not read.
 //
 // It takes the first of what waits, not what follows those it took before: an
 // event that is written in a long transaction arrives behind later ones, and what
@@ -95,8 +95,7 @@ func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed i
 	if err != nil {
 		return 0, after, false, err
 	}
-	found, err := tx.Query(ctx, withoutTexts+`where seq is null and n > $1 order by n limit $2`, after, sequenceBatch)
-	pending, err := store.All("audit: read what waits", found, err, scanRow)
+	pending, err := dictionaries.rows(ctx, tx, withoutLongTexts+`where seq is null and n > $1 order by n limit $2`, after, sequenceBatch)
 	if err != nil || len(pending) == 0 {
 		return 0, after, false, err
 	}
@@ -119,11 +118,10 @@ func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed i
 	return placed, after, more, t.store()
 }
 
-// withoutTexts leaves out what a leaf has only the digest of.
-var withoutTexts = strings.Replace(selectRow, "salt, payload", "null, null", 1)
+var withoutLongTexts = strings.Replace(selectRow, "payload", "case when digest = '' then payload end", 1)
 
 // number writes the places of rows that were written before. From then on the
-// order of arrival says nothing, and goes; so do digests that follow from texts.
+// order of arrival says nothing, and goes.
 func number(ctx context.Context, tx *store.Tx, list []*row) error {
 	var places strings.Builder
 	args := make([]any, 0, 2*len(list))
@@ -136,7 +134,7 @@ func number(ctx context.Context, tx *store.Tx, list []*row) error {
 	}
 	// VALUES, and no UNION: from that PostgreSQL loses rows that somebody erases
 	// at the same time.
-	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2, n = null, digest = case when payload is null then digest else '' end
+	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2, n = null
 		from (values `+places.String()+`) p where audit_events.n = p.column1 and audit_events.seq is null`, args...)
 	if err == nil && n != int64(len(list)) {
 		err = fmt.Errorf("%d rows of %d", n, len(list))

@@ -289,8 +289,8 @@ func (v *verification) unproved(format string, args ...any) {
 	v.res.Unproved = append(v.res.Unproved, fmt.Sprintf(format, args...))
 }
 
-// tell says what a good result stands on, and what it does not reach.
-func (v *verification) tell() {
+// explain says what a good result stands on, and what it does not reach.
+func (v *verification) explain() {
 	r := &v.res
 	if v.back > 0 {
 		v.unproved("%d entries are dated more than ten minutes before one ahead of them, the first is entry %d: a clock was set back", v.back, v.backAt)

@@ -36,9 +36,9 @@ func (b bound) lastDay(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// takeAllowance counts an order against the quota of its account; beyond it the
+// useAllowance counts an order against the quota of its account; beyond it the
 // fault is 429.
-func takeAllowance(ctx context.Context, tx *store.Tx, o order) error {
+func useAllowance(ctx context.Context, tx *store.Tx, o order) error {
 	now := time.Now()
 	for _, b := range bounds(o.caller.Quota) {
 		if b.most == 0 || b.product != o.product.Name {

@@ -56,7 +56,7 @@ func (s *Service) Charge(ctx context.Context, tx *store.Tx, call, record string)
 }
 
 func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, error) {
-	b, err := s.take(ctx, tx, store.NewID(), o)
+	b, err := s.pay(ctx, tx, store.NewID(), o)
 	if err != nil {
 		return nil, err
 	}
@@ -67,19 +67,19 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 	return b, err
 }
 
-// take takes what an order costs, for the charge of that id. The rows it needs
+// pay takes what an order costs, for the charge of that id. The rows it needs
 // it takes always in the same order (quota, subscriptions, wallet, token), so
 // that two orders never wait for each other.
-func (s *Service) take(ctx context.Context, tx *store.Tx, id string, o order) (*bill, error) {
+func (s *Service) pay(ctx context.Context, tx *store.Tx, id string, o order) (*bill, error) {
 	b := &bill{id: id}
 	day := time.Now().UTC().Format(time.DateOnly)
-	err := takeAllowance(ctx, tx, o)
+	err := useAllowance(ctx, tx, o)
 	if err != nil {
 		return nil, err
 	}
 	if o.product.FreePerDay < 0 {
 		b.free, b.left = o.count, -1
-	} else if b.free, b.left, err = takeQuota(ctx, tx, o, day); err != nil {
+	} else if b.free, b.left, err = payByQuota(ctx, tx, o, day); err != nil {
 		return nil, err
 	}
 	if err := pay(ctx, tx, o, b, o.count-b.free); err != nil {
@@ -102,13 +102,13 @@ func pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest int64) (err e
 	}
 	if o.product.Price > 0 && rest <= int64(maxCredit/o.product.Price) {
 		b.paid, b.amount = rest, money.Micro(rest)*o.product.Price
-		done, err := unsubscribed.take(ctx, tx, o.caller.AccountID, int64(b.amount), o.endpoint.Method, o.endpoint.Segment)
+		done, err := unsubscribed.withdraw(ctx, tx, o.caller.AccountID, int64(b.amount), o.endpoint.Method, o.endpoint.Segment)
 		if err != nil || done {
 			return err
 		}
 		b.paid, b.amount = 0, 0
 	}
-	if b.subscribed, err = takeSubscriptions(ctx, tx, o, rest); err != nil {
+	if b.subscribed, err = payBySubscriptions(ctx, tx, o, rest); err != nil {
 		return err
 	}
 	if rest -= b.subscriptions(); rest == 0 {
@@ -117,7 +117,7 @@ func pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest int64) (err e
 	if b.paid, b.amount = rest, money.Micro(rest)*o.product.Price; o.product.Price > 0 && rest > int64(maxCredit/o.product.Price) {
 		return noCredit()
 	}
-	return takeWallet(ctx, tx, o, b)
+	return payByWallet(ctx, tx, o, b)
 }
 
 // fund is the statement that takes from a balance: $1 is the owner, $2 how much, $3
@@ -130,8 +130,8 @@ const (
 	subscriptionFund fund = `update subscriptions set available = available - $2, updated_at = $3 where id = $1 and available >= $2`
 )
 
-// take takes n from a fund, and says whether it had so much.
-func (f fund) take(ctx context.Context, tx *store.Tx, owner string, n int64, further ...any) (bool, error) {
+// withdraw takes n from a fund, and says whether it had so much.
+func (f fund) withdraw(ctx context.Context, tx *store.Tx, owner string, n int64, further ...any) (bool, error) {
 	rows, err := tx.Exec(ctx, string(f), append([]any{owner, n, time.Now().UnixMilli()}, further...)...)
 	return rows == 1, err
 }
@@ -148,9 +148,9 @@ func inForce(now, method, segment string) string {
 
 func noCredit() error { return fault.New(fault.NoCredit, "insufficient credit in wallet") }
 
-// takeQuota takes up to the count from the free quota of a day and says what
+// payByQuota takes up to the count from the free quota of a day and says what
 // is left of it.
-func takeQuota(ctx context.Context, tx *store.Tx, o order, day string) (taken, left int64, err error) {
+func payByQuota(ctx context.Context, tx *store.Tx, o order, day string) (taken, left int64, err error) {
 	limit := o.product.FreePerDay
 	if limit == 0 || o.count == 0 {
 		return 0, 0, nil
@@ -179,8 +179,8 @@ func takeQuota(ctx context.Context, tx *store.Tx, o order, day string) (taken, l
 	}
 }
 
-// takeSubscriptions takes up to n requests, from what ends first.
-func takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (taken []share, err error) {
+// payBySubscriptions takes up to n requests, from what ends first.
+func payBySubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (taken []share, err error) {
 	now := time.Now().UnixMilli()
 	for n > 0 {
 		one, err := endsFirst(ctx, tx, o, now)
@@ -188,7 +188,7 @@ func takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (tak
 			return taken, err
 		}
 		one.count = min(one.count, n)
-		had, err := subscriptionFund.take(ctx, tx, one.subscription, one.count)
+		had, err := subscriptionFund.withdraw(ctx, tx, one.subscription, one.count)
 		if err != nil {
 			return nil, err
 		}
@@ -220,7 +220,7 @@ func endsFirst(ctx context.Context, tx *store.Tx, o order, now int64) (first sha
 	return first, err
 }
 
-func takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill) error {
+func payByWallet(ctx context.Context, tx *store.Tx, o order, b *bill) error {
 	if b.amount == 0 {
 		return nil
 	}
@@ -272,6 +272,24 @@ func (s *Service) Refund(ctx context.Context, tx *store.Tx, id string) error {
 		return err
 	}
 	return s.giveBack(ctx, tx, c, c.bill)
+}
+
+// Forget leaves of a charge that is not given back any more the movement of money: an
+// account's statement has that for ever, and what it was for is gone. Where no money
+// moved, nothing stays.
+func (s *Service) Forget(ctx context.Context, tx *store.Tx, id string) error {
+	if id == "" {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `delete from wallet_transactions where id = $1 and amount = 0`, id); err != nil {
+		return fmt.Errorf("billing: forget a charge: %w", err)
+	}
+	_, err := tx.Exec(ctx, `update wallet_transactions set count = null, free = null, paid = null, taken = null, refunded_at = null,
+		token_id = null, product = null, subscribed = null, record_id = null, charge_id = null where id = $1`, id)
+	if err != nil {
+		return fmt.Errorf("billing: forget a charge: %w", err)
+	}
+	return nil
 }
 
 func describe(product string, n int64) string {

@@ -51,7 +51,7 @@ func (s *Service) Cover(ctx context.Context, tx *store.Tx, call, id string, n in
 	if err != nil {
 		return 0, err
 	}
-	b, err := s.take(ctx, tx, id, order{caller: payer, endpoint: e, product: p, count: int64(n) - c.count})
+	b, err := s.pay(ctx, tx, id, order{caller: payer, endpoint: e, product: p, count: int64(n) - c.count})
 	if err != nil {
 		return 0, err
 	}

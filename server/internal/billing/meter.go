@@ -178,7 +178,7 @@ func (m *meter) renew(ctx context.Context, p *leasedQuota, o order) (covered boo
 				return err
 			}
 		}
-		next, left, err = m.take(ctx, tx, p, o)
+		next, left, err = m.newLease(ctx, tx, p, o)
 		return err
 	})
 	if err != nil {
@@ -188,9 +188,9 @@ func (m *meter) renew(ctx context.Context, p *leasedQuota, o order) (covered boo
 	return next != nil, nil // nil: no source has this many in one piece
 }
 
-// take leases from the first source that has at least the count, never more
+// newLease leases from the first source that has at least the count, never more
 // than an eighth of it, so that nodes share what is left.
-func (m *meter) take(ctx context.Context, tx *store.Tx, p *leasedQuota, o order) (*lease, int64, error) {
+func (m *meter) newLease(ctx context.Context, tx *store.Tx, p *leasedQuota, o order) (*lease, int64, error) {
 	size := max(o.count, min(p.spent, 4096))
 	l := &lease{id: store.NewID(), price: o.product.Price}
 	now := time.Now()
@@ -199,10 +199,10 @@ func (m *meter) take(ctx context.Context, tx *store.Tx, p *leasedQuota, o order)
 	for _, try := range []func() error{
 		func() error {
 			l.source, l.sourceID = sourceQuota, today()
-			return m.takeQuota(ctx, tx, l, &left, o, size)
+			return m.reserveQuota(ctx, tx, l, &left, o, size)
 		},
-		func() error { l.source = sourceSubscription; return m.takeSubscription(ctx, tx, l, o, size) },
-		func() error { l.source, l.sourceID = sourceWallet, ""; return m.takeWallet(ctx, tx, l, o, size) },
+		func() error { l.source = sourceSubscription; return m.reserveSubscription(ctx, tx, l, o, size) },
+		func() error { l.source, l.sourceID = sourceWallet, ""; return m.reserveWallet(ctx, tx, l, o, size) },
 	} {
 		if err = try(); err != nil || l.reserved > 0 {
 			break
@@ -238,7 +238,7 @@ func portion(want, size, left int64) (int64, error) {
 	return max(want, min(size, left/8)), nil
 }
 
-func (m *meter) takeQuota(ctx context.Context, tx *store.Tx, l *lease, left *int64, o order, size int64) error {
+func (m *meter) reserveQuota(ctx context.Context, tx *store.Tx, l *lease, left *int64, o order, size int64) error {
 	var used int64
 	err := tx.QueryRow(ctx, `select used from quota_days where account_id = $1 and product = $2 and day = $3`,
 		o.caller.AccountID, o.product.Name, l.sourceID).Scan(&used)
@@ -248,11 +248,11 @@ func (m *meter) takeQuota(ctx context.Context, tx *store.Tx, l *lease, left *int
 	if o.count, err = portion(o.count, size, o.product.FreePerDay-used); err != nil || o.count == 0 {
 		return err
 	}
-	l.reserved, *left, err = takeQuota(ctx, tx, o, l.sourceID)
+	l.reserved, *left, err = payByQuota(ctx, tx, o, l.sourceID)
 	return err
 }
 
-func (m *meter) takeSubscription(ctx context.Context, tx *store.Tx, l *lease, o order, size int64) error {
+func (m *meter) reserveSubscription(ctx context.Context, tx *store.Tx, l *lease, o order, size int64) error {
 	one, err := endsFirst(ctx, tx, o, time.Now().UnixMilli())
 	if err != nil || one.subscription == "" {
 		return err
@@ -265,7 +265,7 @@ func (m *meter) takeSubscription(ctx context.Context, tx *store.Tx, l *lease, o 
 	return m.reserve(ctx, tx, l, subscriptionFund, one.subscription, n, 1)
 }
 
-func (m *meter) takeWallet(ctx context.Context, tx *store.Tx, l *lease, o order, size int64) error {
+func (m *meter) reserveWallet(ctx context.Context, tx *store.Tx, l *lease, o order, size int64) error {
 	var credit int64
 	err := tx.QueryRow(ctx, `select credit from wallets where account_id = $1`, o.caller.AccountID).Scan(&credit)
 	if err != nil {
@@ -284,7 +284,7 @@ func (m *meter) takeWallet(ctx context.Context, tx *store.Tx, l *lease, o order,
 
 // reserve takes n lookups of a price from a fund; none where it has less by now.
 func (m *meter) reserve(ctx context.Context, tx *store.Tx, l *lease, f fund, owner string, n, price int64) error {
-	had, err := f.take(ctx, tx, owner, n*price)
+	had, err := f.withdraw(ctx, tx, owner, n*price)
 	if had {
 		l.reserved = n
 	}

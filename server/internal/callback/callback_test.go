@@ -39,9 +39,10 @@ func TestAttemptsAreBounded(t *testing.T) {
 			status = c.status
 			hits.Store(0)
 			s := New(db, m, g, nil)
+			s.Record = itsName
 			ctx := context.Background()
 			err := db.Write(ctx, func(tx *store.Tx) error {
-				return s.Queue(ctx, tx, Message{Account: "a", Record: "r", Target: &Target{URL: srv.URL, Method: "JSON", Field: "data", Retry: c.retry}, Data: 1})
+				return s.Queue(ctx, tx, Message{Account: "a", Record: "r", Target: &Target{URL: srv.URL, Method: "JSON", Field: "data", Retry: c.retry}})
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -37,14 +37,19 @@ func sender(t *testing.T, db *store.DB, m *master.Key, servers ...*httptest.Serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(db, m, g, nil)
+	s := New(db, m, g, nil)
+	s.Record = itsName
+	return s
 }
+
+// itsName stands for a record.
+func itsName(_ context.Context, d *Delivery) (any, error) { return d.Record, nil }
 
 func (s *Sender) queueOne(t *testing.T, account, record, url string, retry int) {
 	t.Helper()
 	ctx := context.Background()
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		return s.Queue(ctx, tx, Message{Account: account, Record: record, Target: &Target{URL: url, Method: "JSON", Field: "data", Retry: retry}, Data: record})
+		return s.Queue(ctx, tx, Message{Account: account, Record: record, Target: &Target{URL: url, Method: "JSON", Field: "data", Retry: retry}})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -325,6 +330,7 @@ func TestNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(db, m, g, nil)
+	s.Record = itsName
 	s.queueOne(t, "a", "r", url, 1)
 	s.try(t, s.newest(t, "a").ID)
 	if d := s.newest(t, "a"); d.Problem != "the receiver could not be reached" || !d.Active || d.Status != 0 {

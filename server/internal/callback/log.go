@@ -1,13 +1,10 @@
 package callback
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -28,18 +25,21 @@ type Delivery struct {
 	StartedAt, CompletedAt     time.Time
 	CreatedAt                  time.Time
 
-	webhookID     string
-	headers, body []byte // sealed
+	State     string    // that it tells of
+	ReachedAt time.Time // when the record came to it
+
+	webhookID string
+	headers   []byte // sealed
 }
 
-const selectDelivery = `select id, account_id, scope, record_id, url, method, field, headers, custom, body, retry, settled, active,
+const selectDelivery = `select id, account_id, scope, record_id, url, method, field, headers, custom, state, reached_at, retry, settled, active,
 	status, problem, elapsed, started_at, completed_at, created_at, webhook_id from callbacks `
 
 func scanDelivery(row store.Row, more ...any) (*Delivery, error) {
 	d := &Delivery{}
-	var active, elapsed, started, completed, created int64
+	var active, elapsed, started, completed, created, reached int64
 	err := row.Scan(append([]any{
-		&d.ID, &d.Account, &d.Scope, &d.Record, &d.URL, &d.Method, &d.Field, &d.headers, &d.Custom, &d.body, &d.Retry,
+		&d.ID, &d.Account, &d.Scope, &d.Record, &d.URL, &d.Method, &d.Field, &d.headers, &d.Custom, &d.State, &reached, &d.Retry,
 		&d.Attempts, &active, &d.Status, &d.Problem, &elapsed, &started, &completed, &created, &d.webhookID,
 	}, more...)...)
 	if err != nil {
@@ -47,6 +47,7 @@ func scanDelivery(row store.Row, more ...any) (*Delivery, error) {
 	}
 	d.Active, d.Elapsed = active != 0, time.Duration(elapsed)*time.Millisecond
 	d.StartedAt, d.CompletedAt, d.CreatedAt = store.Time(started), store.Time(completed), store.Time(created)
+	d.ReachedAt = store.Time(reached)
 	return d, nil
 }
 
@@ -95,26 +96,24 @@ func (s *Sender) Find(ctx context.Context, account, id string) (*Delivery, error
 	return d, err
 }
 
-// Data is the record that the delivery carries.
-func (s *Sender) Data(d *Delivery) (json.RawMessage, error) {
-	b, err := s.master.UnsealFor(bodyPurpose, d.owner(), d.body)
-	if err == nil {
-		b, err = io.ReadAll(flate.NewReader(bytes.NewReader(b)))
+// Data is what a delivery carries: the record, made when it is asked for and not kept
+// beside it. One that was erased has none: store.ErrNoRows.
+func (s *Sender) Data(ctx context.Context, d *Delivery) (json.RawMessage, error) {
+	if _, err := s.headersOf(d); err != nil { // they are sealed for all that a message is
+		return nil, err
+	}
+	record, err := s.Record(ctx, d)
+	if errors.Is(err, fault.NotFound) {
+		return nil, store.ErrNoRows
 	}
 	if err != nil {
-		return nil, fmt.Errorf("callback: unseal: %w", err)
+		return nil, fmt.Errorf("callback: read record: %w", err)
+	}
+	b, err := json.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("callback: body: %w", err)
 	}
 	return b, nil
-}
-
-// packed is a body as it is kept: what a record says of its documents and options
-// takes a third of the space.
-func packed(data []byte) []byte {
-	var b bytes.Buffer
-	w, _ := flate.NewWriter(&b, flate.DefaultCompression) // a level that there is
-	_, _ = w.Write(data)                                  // into memory
-	_ = w.Close()
-	return b.Bytes()
 }
 
 func (s *Sender) headersOf(d *Delivery) (map[string]string, error) {
@@ -129,22 +128,19 @@ func (s *Sender) headersOf(d *Delivery) (map[string]string, error) {
 	return h, nil
 }
 
-// owner is what headers and body are sealed for: all that a message is. A row that
-// names another address is not sent there, nor under another name or for another record.
+// owner is what headers are sealed for: all that a message is. A row that names another
+// address is not sent there, nor under another name or for another record or state.
 func (d *Delivery) owner() string {
-	return fmt.Sprintf("%s %s %q %q %q %q %q %q %q %d", d.Account, d.ID, d.URL, d.Method, d.Field, d.Scope, d.Record, d.Custom, d.webhookID, store.Millis(d.CreatedAt))
+	return fmt.Sprintf("%s %s %q %q %q %q %q %q %q %d %q %d", d.Account, d.ID, d.URL, d.Method, d.Field, d.Scope, d.Record, d.Custom, d.webhookID, store.Millis(d.CreatedAt), d.State, store.Millis(d.ReachedAt))
 }
 
 // seal fills in what a delivery carries.
-func (s *Sender) seal(d *Delivery, headers map[string]string, data []byte) error {
+func (s *Sender) seal(d *Delivery, headers map[string]string) error {
 	text, err := json.Marshal(headers)
 	if err != nil {
 		return fmt.Errorf("callback: headers: %w", err)
 	}
-	if d.headers, err = s.master.SealFor(headerPurpose, d.owner(), text); err == nil {
-		d.body, err = s.master.SealFor(bodyPurpose, d.owner(), packed(data))
-	}
-	if err != nil {
+	if d.headers, err = s.master.SealFor(headerPurpose, d.owner(), text); err != nil {
 		return fmt.Errorf("callback: seal: %w", err)
 	}
 	return nil
@@ -173,15 +169,11 @@ func (s *Sender) Resend(ctx context.Context, account, id string) (*Delivery, err
 	}
 	again := *d
 	again.ID = store.NewID()
-	data, err := s.Data(d)
-	if err != nil {
-		return nil, err
-	}
 	headers, err := s.headersOf(d)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.seal(&again, headers, data); err != nil {
+	if err := s.seal(&again, headers); err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error { return s.insert(ctx, tx, &again) })

@@ -29,7 +29,6 @@ const (
 	longestDelay  = 24 * time.Hour
 	answerBytes   = 64 << 10
 	headerPurpose = "callback-headers"
-	bodyPurpose   = "callback-body"
 	secretPurpose = "callback-secret"
 )
 
@@ -42,6 +41,9 @@ type Sender struct {
 	schedule []time.Duration
 	limiter  limiter
 	Jobs     *job.Queue // that is told of deliveries to make; nil: another process looks for them
+	// Record is what a delivery carries, as the wire has it, in the state that it tells
+	// of. It is set before the first call.
+	Record func(ctx context.Context, d *Delivery) (any, error)
 	// Sent is told of each attempt in the transaction that records it, so that
 	// the record's audit trail can show it; nil: nobody is.
 	Sent func(ctx context.Context, tx *store.Tx, d *Delivery) error
@@ -77,7 +79,8 @@ type Message struct {
 	Scope   string // the call that the record came from: "EU-QES_automatic"
 	Record  string
 	Target  *Target
-	Data    any // the record as the wire has it
+	State   string    // that the record has reached
+	At      time.Time // when
 }
 
 // Queue adds a delivery in a transaction: it is made once that commits.
@@ -85,25 +88,22 @@ func (s *Sender) Queue(ctx context.Context, tx *store.Tx, m Message) error {
 	if m.Target == nil {
 		return nil
 	}
-	data, err := json.Marshal(m.Data)
-	if err != nil {
-		return fmt.Errorf("callback: body: %w", err)
-	}
 	id := store.NewID()
 	d := &Delivery{
 		ID: id, Account: m.Account, Scope: m.Scope, Record: m.Record, URL: m.Target.URL, Method: m.Target.Method,
 		Field: m.Target.Field, Custom: string(m.Target.Custom), Retry: m.Target.Retry, webhookID: "msg_" + id, CreatedAt: s.now(),
+		State: m.State, ReachedAt: m.At,
 	}
-	if err := s.seal(d, m.Target.Headers, data); err != nil {
+	if err := s.seal(d, m.Target.Headers); err != nil {
 		return err
 	}
 	return s.insert(ctx, tx, d)
 }
 
 func (s *Sender) insert(ctx context.Context, tx *store.Tx, d *Delivery) error {
-	_, err := tx.Exec(ctx, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, custom, body, retry, webhook_id, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		d.ID, d.Account, d.Scope, d.Record, d.URL, d.Method, d.Field, d.headers, d.Custom, d.body, d.Retry, d.webhookID, store.Millis(d.CreatedAt))
+	_, err := tx.Exec(ctx, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, custom, state, reached_at, retry, webhook_id, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		d.ID, d.Account, d.Scope, d.Record, d.URL, d.Method, d.Field, d.headers, d.Custom, d.State, store.Millis(d.ReachedAt), d.Retry, d.webhookID, store.Millis(d.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("callback: queue: %w", err)
 	}
@@ -161,11 +161,14 @@ func (s *Sender) attempt(ctx context.Context, c job.Claim) (wait time.Duration, 
 	defer leave()
 	d.StartedAt = s.now()
 	out, err := s.post(ctx, d, secrets)
+	if errors.Is(err, store.ErrNoRows) {
+		return 0, nil // it was erased meanwhile
+	}
 	if err != nil {
 		return 0, err
 	}
 	d.Elapsed = s.now().Sub(d.StartedAt)
-	return 0, s.settle(ctx, c, d, out)
+	return 0, s.recordAttempt(ctx, c, d, out)
 }
 
 // outcome of one attempt: a status, or why there is none.
@@ -200,7 +203,7 @@ func (s *Sender) post(ctx context.Context, d *Delivery, secrets []Secret) (outco
 
 func (s *Sender) request(ctx context.Context, d *Delivery, secrets []Secret) (*http.Request, error) {
 	t := &Target{Method: d.Method, Field: d.Field, Custom: json.RawMessage(d.Custom)}
-	data, err := s.Data(d)
+	data, err := s.Data(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -244,8 +247,8 @@ func retryAfter(v string, now time.Time) time.Duration {
 	return min(max(d, 0), longestDelay)
 }
 
-// settle records an attempt and plans the next.
-func (s *Sender) settle(ctx context.Context, c job.Claim, d *Delivery, out outcome) error {
+// recordAttempt records an attempt and plans the next.
+func (s *Sender) recordAttempt(ctx context.Context, c job.Claim, d *Delivery, out outcome) error {
 	d.Status, d.Problem = out.status, out.problem
 	taken := out.status >= 200 && out.status < 300
 	last := d.Attempts >= d.Retry

@@ -108,6 +108,7 @@ type told struct {
 	Account     string // of the administrator who read or decided; empty: the operator did
 
 	refusals int
+	bought   bool // so it has a link, until it is cancelled
 	enrols   bool // the link is for a new device
 }
 
@@ -145,6 +146,7 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 				return fmt.Sprintf("after %s its events say %s", now.State, d.State), nil
 			}
 			now.State, now.UpdatedAt, now.ExpireAt = d.State, d.UpdatedAt, d.ExpireAt
+			now.bought = now.bought || step == "ordered"
 			if d.Certificate != "" {
 				now.Certificate = d.Certificate
 			}
@@ -193,6 +195,8 @@ func (r *bookRow) differs(now *told) string {
 		return "its events say something else about when and to whom the credentials were shown"
 	case now.UpdatedAt != store.Millis(r.UpdatedAt) || now.Certificate == "" && now.ExpireAt != store.Millis(r.ExpireAt):
 		return "it changed its state, or ends, at another time than its events say"
+	case now.bought && r.State != Cancelled && r.linkSecret == "":
+		return "its link was taken away"
 	case now.refusals != r.refusals || now.enrols != (r.linkPurpose == "enrol") || !now.enrols && r.linkPurpose != "identify":
 		return "its events say something else about refused identifications, or what its link is for"
 	}

@@ -80,11 +80,25 @@ func (s *Service) note(ctx context.Context, tx *store.Tx, c *Certificate, kind, 
 	return s.audit.Append(ctx, tx, audit.Event{Account: c.AccountID, Record: c.ID, Kind: kind, Log: text, Detail: detail})
 }
 
-// tell queues a callback for the state a certificate has reached.
-func (s *Service) tell(ctx context.Context, tx *store.Tx, c *Certificate) error {
+// CallbackScope is that of callbacks about certificates.
+const CallbackScope = "certificates"
+
+// queueCallback queues a callback for the state a certificate has reached.
+func (s *Service) queueCallback(ctx context.Context, tx *store.Tx, c *Certificate) error {
 	return s.callbacks.Queue(ctx, tx, callback.Message{
-		Account: c.AccountID, Scope: "certificates", Record: c.ID, Target: c.Callback, Data: s.Render(c),
+		Account: c.AccountID, Scope: CallbackScope, Record: c.ID, Target: c.Callback, State: string(c.State), At: c.UpdatedAt,
 	})
+}
+
+// Told is what a callback carries that tells of a state of a certificate. A link that is
+// the holder's alone by now is not in it, whatever state it tells of.
+func (s *Service) Told(ctx context.Context, id string, state State) (any, error) {
+	c, err := s.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c.Link, c.State = c.BuyersLink(), state
+	return s.Render(c), nil
 }
 
 // step moves a certificate, says so in the log, and tells the buyer.
@@ -95,7 +109,7 @@ func (s *Service) step(ctx context.Context, tx *store.Tx, c *Certificate, to Sta
 	if err := s.note(ctx, tx, c, "certificate-"+string(to), why); err != nil {
 		return err
 	}
-	return s.tell(ctx, tx, c)
+	return s.queueCallback(ctx, tx, c)
 }
 
 // change loads a certificate of an account and changes it in one transaction. It
@@ -149,7 +163,7 @@ func (s *Service) Suspend(ctx context.Context, account, id string) (*Certificate
 		if err := s.moveFrom(ctx, tx, c, Suspended, Done); err != nil {
 			return err
 		}
-		return s.settle(ctx, tx, c, "suspended", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 6) })
+		return s.withAuthority(ctx, tx, c, "suspended", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 6) })
 	})
 }
 
@@ -159,7 +173,7 @@ func (s *Service) Resume(ctx context.Context, account, id string) (*Certificate,
 		if err := s.moveFrom(ctx, tx, c, Done, Suspended); err != nil {
 			return err
 		}
-		return s.settle(ctx, tx, c, "resumed", func() error { return s.authority.Release(ctx, tx, c.Serial) })
+		return s.withAuthority(ctx, tx, c, "resumed", func() error { return s.authority.Release(ctx, tx, c.Serial) })
 	})
 }
 
@@ -173,7 +187,7 @@ func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate,
 		if err := s.keys.Erase(ctx, tx, c.ID); err != nil {
 			return err
 		}
-		return s.settle(ctx, tx, c, "revoked", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 0) })
+		return s.withAuthority(ctx, tx, c, "revoked", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 0) })
 	})
 	if err == nil {
 		err = s.destroyErased(ctx, c, "certificate-key-kept")
@@ -198,9 +212,9 @@ func (s *Service) destroyErased(ctx context.Context, c *Certificate, kind string
 	})
 }
 
-// settle has the authority follow, where the certificate is its own, and says
+// withAuthority has the authority follow, where the certificate is its own, and says
 // what happened.
-func (s *Service) settle(ctx context.Context, tx *store.Tx, c *Certificate, what string, follow func() error) error {
+func (s *Service) withAuthority(ctx context.Context, tx *store.Tx, c *Certificate, what string, follow func() error) error {
 	if !c.foreign() {
 		if err := follow(); err != nil {
 			return err
@@ -209,7 +223,7 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, c *Certificate, what
 	if err := s.note(ctx, tx, c, "certificate-"+what, "certificate "+what); err != nil {
 		return err
 	}
-	return s.tell(ctx, tx, c)
+	return s.queueCallback(ctx, tx, c)
 }
 
 // ChangePassword of the credential behind a certificate. A wrong old one is

@@ -160,22 +160,24 @@ func (s *Service) RemoveClientCertificate(ctx context.Context, account, id strin
 // KnowsClientIn has a transaction fail with an error where a client certificate
 // is not registered any more, or past its end.
 func (s *Service) KnowsClientIn(ctx context.Context, tx *store.Tx, account, fingerprint string, otherwise error) error {
-	return tx.Ask(ctx, func(row store.Row) error {
-		known, err := s.good(account, row)
-		if err == nil && !known {
-			err = otherwise
-		}
-		return err
-	}, selectClient+`where account_id = $1 and fingerprint = $2`, account, fingerprint)
+	known, err := s.knows(ctx, tx, account, fingerprint)
+	if err == nil && !known {
+		err = otherwise
+	}
+	return err
 }
 
-// good says that the row of a client certificate may stand for a security level.
-func (s *Service) good(account string, row store.Row) (bool, error) {
-	c, genuine, err := s.scanClient(account, row)
+// knows says that a client certificate may stand for a security level: its row is ours,
+// and the log does not say that it was taken off the list.
+func (s *Service) knows(ctx context.Context, q store.Querier, account, fingerprint string) (bool, error) {
+	c, genuine, err := s.scanClient(account, q.QueryRow(ctx, selectClient+`where account_id = $1 and fingerprint = $2`, account, fingerprint))
 	if errors.Is(err, store.ErrNoRows) {
 		return false, nil
 	}
-	return genuine && c.Given && s.config.Now().Before(c.NotAfter), err
+	if err != nil || !genuine || !c.Given || !s.config.Now().Before(c.NotAfter) {
+		return false, err
+	}
+	return Clients.Holds(ctx, q, s.audit, c.ID)
 }
 
 // KnowsClient says whether a certificate is registered for an account, by its API
@@ -184,5 +186,5 @@ func (s *Service) KnowsClient(ctx context.Context, account string, der []byte) (
 	if len(der) == 0 {
 		return false, nil
 	}
-	return s.good(account, s.db.Read().QueryRow(ctx, selectClient+`where account_id = $1 and fingerprint = $2`, account, Fingerprint(der)))
+	return s.knows(ctx, s.db.Read(), account, Fingerprint(der))
 }

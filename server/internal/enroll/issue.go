@@ -105,7 +105,7 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 		if err := s.note(ctx, tx, c, "certificate-issued", "certificate issued", map[string]any{"certificate": c.issuedDigest()}); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, c)
+		return s.queueCallback(ctx, tx, c)
 	})
 }
 

@@ -370,7 +370,7 @@ func (s *Service) adopt(ctx context.Context, c *Certificate, a adoption) (*Certi
 		if err := s.note(ctx, tx, c, "certificate-issued", "certificate of a key at the provider "+c.Provider+" taken into use", map[string]any{"certificate": c.issuedDigest()}); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, c)
+		return s.queueCallback(ctx, tx, c)
 	})
 	if err != nil {
 		return nil, err

@@ -114,6 +114,16 @@ func Close(ctx context.Context, tx *store.Tx, record string, ids []string, outco
 	return nil
 }
 
+// Forget removes the intents of a record that is gone, but for those that somebody may
+// wait for.
+func Forget(ctx context.Context, tx *store.Tx, record string) error {
+	_, err := tx.Exec(ctx, `delete from signing_intents where signature_id = $1 and outcome <> ''`, record)
+	if err != nil {
+		return fmt.Errorf("forget intents: %w", err)
+	}
+	return nil
+}
+
 // Of selects intents by what a change was made to.
 type Of string
 

@@ -190,7 +190,7 @@ func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after
 			if err != nil {
 				return err
 			}
-			return s.tell(ctx, tx, c.ID, nil)
+			return s.logCredential(ctx, tx, c.ID, nil)
 		})
 	})
 	if err != nil {

@@ -158,7 +158,7 @@ func (s *Store) Add(ctx context.Context, tx *store.Tx, n New) error {
 	if err != nil {
 		return fmt.Errorf("add credential: %w", err)
 	}
-	return s.tell(ctx, tx, n.ID, nil)
+	return s.logCredential(ctx, tx, n.ID, nil)
 }
 
 func (s *Store) sealTOTP(id, secret string) ([]byte, error) {
@@ -180,7 +180,7 @@ func (s *Store) Enrol(ctx context.Context, tx *store.Tx, id, secret string) erro
 	if _, err = tx.Exec(ctx, `update credentials set totp = $1, totp_step = 0 where id = $2`, totp, id); err != nil {
 		return err
 	}
-	return s.tell(ctx, tx, id, nil)
+	return s.logCredential(ctx, tx, id, nil)
 }
 
 const totpPurpose = "totp"
@@ -371,7 +371,7 @@ func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 		return fmt.Errorf("erase key: %w", err)
 	}
 	tx.OnCommit(func() { s.vault.Forget(id) })
-	return s.tell(ctx, tx, id, nil)
+	return s.logCredential(ctx, tx, id, nil)
 }
 
 // DestroyErased destroys the key of an erased credential in the token, where it
@@ -392,7 +392,7 @@ func (s *Store) DestroyErased(ctx context.Context, id string) error {
 		if _, err := tx.Exec(ctx, `update credentials set token_key = '' where id = $1`, id); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, id, nil)
+		return s.logCredential(ctx, tx, id, nil)
 	})
 }
 

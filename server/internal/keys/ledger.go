@@ -89,9 +89,9 @@ func (s *Store) checkTold(ctx context.Context, tx *store.Tx, id, version string,
 	})
 }
 
-// tell writes down what a credential is from now on. It stays on hold, or not,
+// logCredential writes down what a credential is from now on. It stays on hold, or not,
 // unless that is what changes.
-func (s *Store) tell(ctx context.Context, tx *store.Tx, id string, hold *bool) error {
+func (s *Store) logCredential(ctx context.Context, tx *store.Tx, id string, hold *bool) error {
 	if s.config.Log == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (t *traits) digest() string {
 // Hold writes down that a credential is on hold, or is not any more. A
 // certificate that has none yet is passed over.
 func (s *Store) Hold(ctx context.Context, tx *store.Tx, id string, held bool) error {
-	return s.tell(ctx, tx, id, &held)
+	return s.logCredential(ctx, tx, id, &held)
 }
 
 // spend makes a code good once, whatever the row says: its step must be behind

@@ -44,7 +44,7 @@ func (c *Check) Ask(ctx context.Context) error {
 			return c.err
 		}
 		c.running, c.since = make(chan struct{}), time.Now()
-		go c.look(context.WithoutCancel(ctx), c.running)
+		go c.runOnce(context.WithoutCancel(ctx), c.running)
 	}
 	running, longest := c.running, patience
 	if c.looked.IsZero() {
@@ -67,7 +67,7 @@ func (c *Check) Ask(ctx context.Context) error {
 	return c.err
 }
 
-func (c *Check) look(ctx context.Context, done chan struct{}) {
+func (c *Check) runOnce(ctx context.Context, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, longestRun)
 	defer cancel()
 	err := c.run(ctx)

@@ -93,12 +93,12 @@ func (h *Health) Wrong(ctx context.Context) map[string]string {
 			wrong[checks[i].Name] = reason(err)
 		}
 	}
-	h.tell(ctx, checks, found, wrong)
+	h.logChanges(ctx, checks, found, wrong)
 	return wrong
 }
 
-// tell has the log say what has become wrong, and when all is well again.
-func (h *Health) tell(ctx context.Context, checks []*Check, found []error, wrong map[string]string) {
+// logChanges has the log say what has become wrong, and when all is well again.
+func (h *Health) logChanges(ctx context.Context, checks []*Check, found []error, wrong map[string]string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, err := range found {

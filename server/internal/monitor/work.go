@@ -53,6 +53,8 @@ type Words struct {
 	Kinds, Formats, Ends []string // of signatures
 	Results              []string // of callbacks
 	Authorities          []string // of time-stamps
+	// Calls are those that sign, of providers of remote keys, by their names.
+	Calls map[string][]string
 }
 
 // NoFormat is the format of a record that ended before its document was seen.
@@ -73,6 +75,13 @@ func (m *Metrics) Expect(w Words) {
 	for _, a := range w.Authorities {
 		for _, r := range stampResults {
 			m.work.timestamps.WithLabelValues(a, r)
+		}
+	}
+	for provider, calls := range w.Calls {
+		for _, call := range calls {
+			for _, r := range []string{"ok", "refused", "silent", "unsent"} {
+				m.work.providers.WithLabelValues(provider, call, r)
+			}
 		}
 	}
 }

@@ -20,7 +20,6 @@ import (
 // ACMEConfig has a certificate fetched and renewed (RFC 8555).
 type ACMEConfig struct {
 	Domains   []string `yaml:"domains" doc:"names of this server for which a certificate is obtained and renewed by ACME, e.g. sign.example.org; who sets this accepts the terms of the authority; empty: none"`
-	Email     string   `yaml:"email" doc:"address at which the authority reaches you"`
 	Directory string   `yaml:"directory" doc:"address of the ACME authority; empty: Let's Encrypt"`
 	CA        string   `yaml:"ca" doc:"file with the roots (PEM) of the authority's own TLS; empty: those of the system"`
 	HTTP      string   `yaml:"http" doc:"address and port that answers HTTP-01 and sends browsers to https, e.g. :80; empty: only TLS-ALPN-01, on listen, which the authority must reach as port 443"`
@@ -46,7 +45,7 @@ func (c *ACMEConfig) manager(kept *ACMECache) (*autocert.Manager, error) {
 		client.HTTPClient.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
 	}
 	return &autocert.Manager{
-		Prompt: autocert.AcceptTOS, Cache: kept, HostPolicy: autocert.HostWhitelist(c.Domains...), Email: c.Email, Client: client,
+		Prompt: autocert.AcceptTOS, Cache: kept, HostPolicy: autocert.HostWhitelist(c.Domains...), Client: client,
 	}, nil
 }
 

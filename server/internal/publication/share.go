@@ -43,7 +43,7 @@ func (k *Service) Share(ctx context.Context) error {
 	}
 	next := shared{Publications: map[string]string{}}
 	for _, semester := range k.semesters(base, rows) {
-		id, err := k.settle(ctx, semester, base.Publications[semester], rows[semester])
+		id, err := k.reconcile(ctx, semester, base.Publications[semester], rows[semester])
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (k *Service) Share(ctx context.Context) error {
 			next.Publications[semester] = id
 		}
 	}
-	if next.Active, err = k.settleActive(ctx, base.Active, active); err != nil {
+	if next.Active, err = k.reconcileActive(ctx, base.Active, active); err != nil {
 		return err
 	}
 	return k.agree(base, next)
@@ -75,9 +75,9 @@ func (k *Service) semesters(base shared, rows map[string]row) []string {
 	return slices.Compact(all)
 }
 
-// settle brings one semester to the same publication on both sides and returns its
+// reconcile brings one semester to the same publication on both sides and returns its
 // id. What changed here goes there; otherwise what is there comes here.
-func (k *Service) settle(ctx context.Context, semester, agreed string, there row) (string, error) {
+func (k *Service) reconcile(ctx context.Context, semester, agreed string, there row) (string, error) {
 	here := k.here(semester)
 	switch here {
 	case there.id:
@@ -205,8 +205,8 @@ func (k *Service) withdraw(ctx context.Context, there row) error {
 	return k.cfg.Blobs.Delete(ctx, there.blob)
 }
 
-// settleActive brings the chosen semester to the same on both sides.
-func (k *Service) settleActive(ctx context.Context, agreed, there string) (string, error) {
+// reconcileActive brings the chosen semester to the same on both sides.
+func (k *Service) reconcileActive(ctx context.Context, agreed, there string) (string, error) {
 	here := ""
 	if s := k.Current().Pinned(); s != (omi.Semester{}) {
 		here = s.String()

@@ -27,12 +27,12 @@ func service(t *testing.T, kind string) (*fake.Service, remote.Accounts) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return s, client(t, s)
+	return s, client(t, s, time.Minute)
 }
 
-func client(t *testing.T, s *fake.Service) remote.Accounts {
+func client(t *testing.T, s *fake.Service, patience time.Duration) remote.Accounts {
 	t.Helper()
-	wire := soap.Config{Endpoint: remote.Endpoint{URL: s.URL(), CA: s.CA(), Timeout: 1500 * time.Millisecond}}
+	wire := soap.Config{Endpoint: remote.Endpoint{URL: s.URL(), CA: s.CA(), Timeout: patience}}
 	var p remote.Accounts
 	var err error
 	if s.Kind == fake.ARSS {
@@ -108,7 +108,8 @@ func login(s *fake.Service, d *fake.Device) remote.Login {
 // Every oddity of both services ends as it has to, and nothing is sent twice.
 func TestOddities(t *testing.T) {
 	for _, kind := range []string{fake.ARSS, fake.SWS} {
-		s, p := service(t, kind)
+		s, _ := service(t, kind)
+		p := client(t, s, 1500*time.Millisecond)
 		plain, coded := device(t, s, "good", "automatic"), device(t, s, "good", "otp")
 		list := fake.Of(kind)
 		if len(list) < 40 {
@@ -277,6 +278,7 @@ func TestUnreached(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Close()
+		_, _ = p.Hello(t.Context()) // whoever was connected finds out that nobody is there
 		values, err := key.Sign(t.Context(), remote.Request{Hash: crypto.SHA256, Digests: digests(1), Before: func(context.Context) error { return nil }})
 		if err == nil {
 			err = values[0].Err

@@ -98,12 +98,14 @@ type Login struct {
 	Coded  bool
 	OTP    string
 	Device int
+	// Session is open at the provider, for the work on one record.
+	Session string
 	// Tokens keeps the holder's tokens, where there are any.
 	Tokens Tokens
 }
 
 // Secrets are the values that nobody but the provider may read.
-func (l Login) Secrets() []string { return []string{l.Password, l.DelegatePassword, l.OTP} }
+func (l Login) Secrets() []string { return []string{l.Password, l.DelegatePassword, l.OTP, l.Session} }
 
 // Tokens keeps what a holder's login at a provider gave.
 type Tokens interface {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
@@ -94,7 +95,7 @@ func (x *run) insertEnded(ctx context.Context, tx *store.Tx, no *ledger.Refusal)
 	if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, x.record.ID, 0); err != nil {
 		return err
 	}
-	return x.tell(ctx, tx, x.record)
+	return x.queueCallback(ctx, tx, x.record)
 }
 
 // storeError ends a stored record; the price comes back.
@@ -165,7 +166,7 @@ func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events 
 	if err := x.audit.Append(ctx, tx, events...); err != nil {
 		return err
 	}
-	return x.tell(ctx, tx, x.record)
+	return x.queueCallback(ctx, tx, x.record)
 }
 
 // signedEvents tell of each signature and of the signed document.
@@ -197,19 +198,29 @@ func (x *run) achieved(out *signedDocument) string {
 	return out.level
 }
 
-// tell queues a callback for the state that a record has reached.
-func (x *run) tell(ctx context.Context, tx *store.Tx, r *ledger.Record) error {
+// queueCallback queues a callback for the state that a record has reached.
+func (x *run) queueCallback(ctx context.Context, tx *store.Tx, r *ledger.Record) error {
 	if r.Callback == nil {
 		return nil
 	}
 	return x.callbacks.Queue(ctx, tx, callback.Message{
-		Account: r.AccountID, Scope: r.CertificateType, Record: r.ID, Target: r.Callback, Data: x.Render(r),
+		Account: r.AccountID, Scope: r.CertificateType, Record: r.ID, Target: r.Callback, State: string(r.State), At: r.UpdatedAt,
 	})
 }
 
-// Delete removes the files, details and personal data of a record. A tombstone
-// stays, and the audit log still verifies. No key is used for the record any
-// more when it returns.
+// Told is what a callback carries that tells of a state of a record: the record as it
+// was then, however late that is.
+func (s *Service) Told(ctx context.Context, id string, state ledger.State, at time.Time) (any, error) {
+	r, err := s.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.Render(r.When(state, at)), nil
+}
+
+// Delete removes a record with its files, details and personal data. The audit log
+// keeps that it was there, and still verifies. No key is used for the record any more
+// when it returns.
 func (s *Service) Delete(ctx context.Context, account, id string) error {
 	r, err := s.Find(ctx, account, id)
 	if err != nil {
@@ -218,8 +229,11 @@ func (s *Service) Delete(ctx context.Context, account, id string) error {
 	if r.ByPeople() && !r.State.Final() {
 		return s.Stop(ctx, r, &ledger.Refusal{Number: fault.SigningCancelled, Text: "cancelled by whoever asked"}, func(*store.Tx) error { return nil })
 	}
-	if err := s.Erase(ctx, r, "record deleted by its owner", func(tx *store.Tx) error { return s.biller.Refund(ctx, tx, r.ChargeID) }); err != nil {
+	if err := s.Erase(ctx, r, "record deleted by its owner"); err != nil {
 		return err
 	}
-	return intent.Wait(ctx, s.db, intent.Record, r.ID)
+	if err := intent.Wait(ctx, s.db, intent.Record, r.ID); err != nil || r.State.Final() {
+		return err
+	}
+	return s.db.Write(ctx, func(tx *store.Tx) error { return intent.Forget(ctx, tx, r.ID) })
 }

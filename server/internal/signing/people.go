@@ -139,7 +139,7 @@ func (w *Work) SentOut(ctx context.Context, more func(*store.Tx) error) error {
 		if err := more(tx); err != nil {
 			return err
 		}
-		return x.tell(ctx, tx, r)
+		return x.queueCallback(ctx, tx, r)
 	})
 	if err != nil {
 		*r = before
@@ -257,7 +257,7 @@ func (w *Work) Acted(ctx context.Context, made []*ledger.File, last bool, events
 		if err := more(tx, x.made, at); err != nil {
 			return err
 		}
-		return x.tell(ctx, tx, r)
+		return x.queueCallback(ctx, tx, r)
 	})
 	if err != nil {
 		*r = before
@@ -339,7 +339,7 @@ var errOver = fault.New(fault.WrongState, "the record has come to its end")
 
 // Tell queues a callback for a record, in a transaction that changes one of its people.
 func (s *Service) Tell(ctx context.Context, tx *store.Tx, r *ledger.Record) error {
-	return s.newRun(r, nil).tell(ctx, tx, r)
+	return s.newRun(r, nil).queueCallback(ctx, tx, r)
 }
 
 // Wake has the workers of records look for work once a transaction commits.

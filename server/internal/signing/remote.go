@@ -168,7 +168,7 @@ func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int
 	tries := 0
 	req.Before = func(ctx context.Context) error {
 		if tries++; tries > 1 {
-			x.take(intent.Failed, x.uses...) // the provider has said that it did nothing with them
+			x.endIntents(intent.Failed, x.uses...) // the provider has said that it did nothing with them
 		}
 		if _, err := x.begin(ctx, req.Digests...); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int
 	}
 	if k.sent {
 		k.sent = false
-		x.take(outcomeOf(said), x.uses...)
+		x.endIntents(outcomeOf(said), x.uses...)
 	}
 	if k.silent++; !unanswered(said) {
 		k.silent = 0
@@ -209,7 +209,7 @@ func (x *run) settleValues(values []remote.Value) {
 			answered = true
 			continue
 		}
-		x.take(outcomeOf(said), uses[i])
+		x.endIntents(outcomeOf(said), uses[i])
 		answered = answered || !unanswered(said)
 	}
 	if k.silent++; answered {
@@ -228,8 +228,8 @@ func outcomeOf(e *remote.Error) string {
 	return intent.Failed
 }
 
-// take gives open intents their outcome: none of them led to a value.
-func (x *run) take(outcome string, ids ...string) {
+// endIntents gives open intents their outcome: none of them led to a value.
+func (x *run) endIntents(outcome string, ids ...string) {
 	if len(ids) == 0 {
 		return
 	}

@@ -179,7 +179,7 @@ func (x *run) validated(ctx context.Context) error {
 				return err
 			}
 		}
-		return x.tell(ctx, tx, r)
+		return x.queueCallback(ctx, tx, r)
 	})
 	if err != nil {
 		*r = before

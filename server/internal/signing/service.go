@@ -45,7 +45,7 @@ type Biller interface {
 	// the caller of the context; fault 611 when there is not enough. The id names
 	// the charge.
 	ChargeMany(ctx context.Context, tx *store.Tx, call, record string, n int) (id string, err error)
-	Refund(ctx context.Context, tx *store.Tx, id string) error
+	ledger.Biller
 	// Keep gives back what a charge took for more than n signatures.
 	Keep(ctx context.Context, tx *store.Tx, id string, n int) error
 	// Cover makes a charge pay for n signatures, and says how many it pays for.
@@ -57,6 +57,8 @@ type Tokens interface {
 	// HasToken has the transaction fail with an error where an account's token
 	// exists no more.
 	HasToken(ctx context.Context, tx *store.Tx, account, id string, otherwise error) error
+	// Stands says whether a token is what the log tells of it.
+	Stands(ctx context.Context, account, id string) (bool, error)
 	// Apart says whether two tokens of an account share no ancestor.
 	Apart(ctx context.Context, account, former, id string) (bool, error)
 }
@@ -74,6 +76,7 @@ type Config struct {
 	SpoolDir     string
 	PublicURL    string
 	Able         func(context.Context) error // what keeps us from storing what a key makes; nil: nothing
+	Check        string                      // the address of /check, for the code in a visible signature
 	Stamper      ades.Stamper                // configured or embedded time-stamp authority
 	Gatherer     ades.Gatherer               // for LT and above
 	Sandbox      bool
@@ -189,7 +192,7 @@ func New(p Deps, c Config) *Service {
 	c = c.withDefaults()
 	s := &Service{
 		Ledger: &ledger.Ledger{Config: ledger.Config{
-			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, KeepRecords: c.KeepRecords, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log,
+			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, Biller: p.Biller, KeepRecords: c.KeepRecords, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log,
 		}},
 		Requests: request.Parser{Limits: c.Limits, Guard: p.Guard, AllowSHA1: c.AllowSHA1},
 		db:       p.DB, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
@@ -198,7 +201,7 @@ func New(p Deps, c Config) *Service {
 		Render: func(r *ledger.Record) any { return r },
 	}
 	s.documents = documents.Config{
-		Records: s.Ledger, Blobs: p.Blobs, Guard: p.Guard, Fetch: c.Fetch, Memory: c.Memory, SpoolDir: c.SpoolDir, Now: c.Now, IsStatement: p.Enroll.IsStatement,
+		Records: s.Ledger, Blobs: p.Blobs, Guard: p.Guard, Fetch: c.Fetch, Memory: c.Memory, SpoolDir: c.SpoolDir, Check: c.Check, Now: c.Now, IsStatement: p.Enroll.IsStatement,
 	}
 	return s
 }

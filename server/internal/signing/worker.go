@@ -27,7 +27,7 @@ func (s *Service) Work(ctx context.Context, c job.Claim) error {
 	x.lease, x.starts, x.failures = c.Lease, c.Starts, c.Failures
 	defer x.close()
 	if err := x.once(ctx); err != nil {
-		return x.settle(ctx, c, err)
+		return x.retryOrFail(ctx, c, err)
 	}
 	return nil
 }
@@ -59,12 +59,38 @@ func (x *run) once(ctx context.Context) (err error) {
 	if x.starts > maxStarts {
 		return x.end(ctx, nil, x.internal(fmt.Errorf("%w: %d times", errNeverEnds, x.starts-1)))
 	}
-	err = x.proceed(ctx)
+	if err = x.askedStill(ctx); err == nil {
+		err = x.proceed(ctx)
+	}
 	var no *ledger.Refusal
 	if errors.As(err, &no) {
 		return x.end(ctx, nil, no)
 	}
 	return err
+}
+
+// believed is how long a token counts that was held against the log, as it does for calls.
+const believed = 5 * time.Second
+
+// askedStill refuses a record whose token, or whose approver's, was deleted since, though
+// a row of it is there again. The call that asked has looked a moment ago.
+func (x *run) askedStill(ctx context.Context) error {
+	if x.record.ApprovedBy == "" && x.config.Now().Sub(x.record.CreatedAt) < believed {
+		return nil
+	}
+	for _, token := range []string{x.record.TokenID, x.record.ApprovedBy} {
+		if token == "" {
+			continue
+		}
+		stands, err := x.tokens.Stands(ctx, x.record.AccountID, token)
+		if err != nil {
+			return err
+		}
+		if !stands {
+			return errTokenGone
+		}
+	}
+	return nil
 }
 
 // pause before work that failed for the nth time is begun again: 1 and 15
@@ -85,10 +111,10 @@ func (x *run) waitLonger() time.Duration {
 	return min(x.config.Lease<<min(x.starts-1, 20), longestPause)
 }
 
-// settle decides what becomes of a record whose work failed for a reason of our
+// retryOrFail decides what becomes of a record whose work failed for a reason of our
 // own: another try after a pause, and the third failure is its end. Work that
 // was cut short by our own stop is begun again at once, by whoever is first.
-func (x *run) settle(ctx context.Context, c job.Claim, cause error) error {
+func (x *run) retryOrFail(ctx context.Context, c job.Claim, cause error) error {
 	if errors.Is(cause, ledger.ErrLost) || errors.Is(cause, fault.NotFound) {
 		return nil
 	}

@@ -21,9 +21,7 @@ var bounds = xmldom.Limits{Size: maxAnswer, Depth: 32, Nodes: 100_000, Attribute
 // maxParts of a message by MTOM.
 const maxParts = 1000
 
-const (
-	includes = "http://www.w3.org/2004/08/xop/include"
-)
+const includes = "http://www.w3.org/2004/08/xop/include"
 
 // Answer of an operation.
 type Answer struct {
@@ -34,20 +32,28 @@ type Answer struct {
 // read reads an answer: an envelope, or one with parts beside it.
 func read(contentType string, text []byte) (*Answer, error) {
 	a := &Answer{}
-	if media, params, err := mime.ParseMediaType(contentType); err == nil && media == "multipart/related" {
-		if text, err = a.split(params, text); err != nil {
+	media, params, err := mime.ParseMediaType(contentType)
+	if errors.Is(err, mime.ErrInvalidMediaParameter) { // a boundary that wants quotes, and has none
+		params = map[string]string{"boundary": firstBoundary(text)}
+	}
+	if media == "multipart/related" {
+		if contentType, text, err = a.split(params, text); err != nil {
 			return nil, err
 		}
 	}
-	doc, err := xmldom.Parse(text, bounds)
+	doc, err := xmldom.Parse(declared(contentType, text), bounds)
 	if err != nil {
 		return nil, err
 	}
 	root := doc.Root()
-	if !root.Is(envelope, "Envelope") {
-		return nil, errors.New("it is no envelope of SOAP 1.1")
+	space := envelope
+	if root.Is(envelope12, "Envelope") { // gateways refuse in it, whatever they were asked in
+		space = envelope12
 	}
-	bodies := root.Children(envelope, "Body")
+	if !root.Is(space, "Envelope") {
+		return nil, errors.New("it is no envelope of SOAP")
+	}
+	bodies := root.Children(space, "Body")
 	if len(bodies) != 1 {
 		return nil, errors.New("an envelope has one body")
 	}
@@ -63,15 +69,25 @@ func read(contentType string, text []byte) (*Answer, error) {
 	return a, nil
 }
 
+// declared gives an envelope the declaration that it lacks where HTTP says in
+// which encoding it is, and takes away space before the one that it has.
+func declared(contentType string, text []byte) []byte {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	_, params, err := mime.ParseMediaType(contentType)
+	set := strings.ToLower(params["charset"])
+	if err != nil || set == "" || strings.HasPrefix(set, "utf") || !bytes.HasPrefix(text, []byte("<")) || bytes.HasPrefix(text, []byte("<?xml")) {
+		return text
+	}
+	return append(fmt.Appendf(nil, "<?xml version='1.0' encoding='%s'?>", set), text...)
+}
+
 // of makes sure that an answer is that of an operation.
 func (a *Answer) of(operation, namespace string) error {
-	if a.Body.Is(envelope, "Fault") {
-		f := &Fault{Code: strings.TrimSpace(Find(a.Body, "faultcode").Text()), Words: Find(a.Body, "faultstring").Text(), Detail: Find(a.Body, "detail")}
-		if _, local, prefixed := strings.Cut(f.Code, ":"); prefixed {
-			f.Code = local
-		}
-		f.Code, _, _ = strings.Cut(f.Code, ".")
-		return f
+	switch {
+	case a.Body.Is(envelope, "Fault"):
+		return &Fault{Code: faultCode(Word(a.Body, "faultcode")), Words: Word(a.Body, "faultstring"), Detail: Find(a.Body, "detail")}
+	case a.Body.Is(envelope12, "Fault"):
+		return &Fault{Code: faultCode(Word(Find(a.Body, "Code"), "Value")), Words: Word(Find(a.Body, "Reason"), "Text"), Detail: Find(a.Body, "Detail")}
 	}
 	if !a.Body.Is(namespace, operation+"Response") {
 		return fmt.Errorf("%q is not the answer to %s", remote.Clean(a.Body.Name.Local), operation)
@@ -79,8 +95,24 @@ func (a *Answer) of(operation, namespace string) error {
 	return nil
 }
 
-// split takes a message apart and returns its root.
-func (a *Answer) split(params map[string]string, text []byte) (root []byte, err error) {
+// faultCode is a code without its prefix and what specifies it further, in the
+// word of SOAP 1.1.
+func faultCode(s string) string {
+	if _, local, prefixed := strings.Cut(s, ":"); prefixed {
+		s = local
+	}
+	s, _, _ = strings.Cut(s, ".")
+	switch s {
+	case "Sender":
+		return "Client"
+	case "Receiver":
+		return "Server"
+	}
+	return s
+}
+
+// split takes a message apart and returns its root, with that one's media type.
+func (a *Answer) split(params map[string]string, text []byte) (media string, root []byte, err error) {
 	a.parts = map[string][]byte{}
 	all := multipart.NewReader(bytes.NewReader(text), params["boundary"])
 	start := identifier(params["start"])
@@ -88,33 +120,39 @@ func (a *Answer) split(params map[string]string, text []byte) (root []byte, err 
 		p, err := all.NextRawPart()
 		if errors.Is(err, io.EOF) {
 			if root == nil {
-				return nil, errors.New("a message without its root")
+				return "", nil, errors.New("a message without its root")
 			}
-			return root, nil
+			return media, root, nil
 		}
 		if err != nil {
-			return nil, ended(err)
+			return "", nil, ended(err)
 		}
 		b, err := io.ReadAll(p)
 		if err != nil {
-			return nil, ended(err)
+			return "", nil, ended(err)
 		}
 		if strings.EqualFold(strings.TrimSpace(p.Header.Get("Content-Transfer-Encoding")), "base64") {
 			if b, err = remote.Base64(string(b)); err != nil {
-				return nil, err
+				return "", nil, err
 			}
 		}
 		id := identifier(p.Header.Get("Content-Id"))
 		if n == 0 && start == "" || start != "" && id == start {
-			root = b
+			media, root = p.Header.Get("Content-Type"), b
 			continue
 		}
 		if a.parts[id] != nil {
-			return nil, errors.New("two parts have one name")
+			return "", nil, errors.New("two parts have one name")
 		}
 		a.parts[id] = b
 	}
-	return nil, fmt.Errorf("a message of more than %d parts", maxParts)
+	return "", nil, fmt.Errorf("a message of more than %d parts", maxParts)
+}
+
+// firstBoundary is the one that a message begins with.
+func firstBoundary(text []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(text, "\r\n"), []byte("\n"))
+	return strings.TrimSpace(strings.TrimPrefix(string(line), "--"))
 }
 
 // ended gives a message that breaks off its name.
@@ -161,11 +199,7 @@ func (a *Answer) Bytes(n *xmldom.Node) ([]byte, error) {
 	}
 	var b []byte
 	if include := n.Child(includes, "Include"); include != nil {
-		id, err := url.PathUnescape(strings.TrimPrefix(include.Attr("href"), "cid:"))
-		if err != nil {
-			return nil, err
-		}
-		b = a.parts[id]
+		b = a.part(include.Attr("href"))
 	} else {
 		var err error
 		if b, err = remote.Base64(n.Text()); err != nil {
@@ -176,6 +210,23 @@ func (a *Answer) Bytes(n *xmldom.Node) ([]byte, error) {
 		return nil, errors.New("it is empty")
 	}
 	return b, nil
+}
+
+// part is the one that an address names. Some write it as it is, without the
+// escapes that an address wants.
+func (a *Answer) part(href string) []byte {
+	id := strings.TrimSpace(href)
+	if len(id) >= 4 && strings.EqualFold(id[:4], "cid:") {
+		id = id[4:]
+	}
+	if b := a.parts[identifier(id)]; b != nil {
+		return b
+	}
+	plain, err := url.PathUnescape(id)
+	if err != nil {
+		return nil
+	}
+	return a.parts[identifier(plain)]
 }
 
 // Base64 is a value as a request has it.

@@ -5,6 +5,7 @@ package soap
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"encoding/xml"
@@ -42,7 +43,7 @@ type Client struct {
 
 // New returns a client.
 func New(c Config) (*Client, error) {
-	if c.PerSecond < 0 {
+	if !(c.PerSecond >= 0) { // nor what is no number
 		return nil, fmt.Errorf("per_second: %v calls in a second cannot be", c.PerSecond)
 	}
 	if c.Observe == nil {
@@ -70,7 +71,11 @@ func Text(name, text string) []Element {
 	return []Element{{Name: name, Text: text}}
 }
 
-const envelope = "http://schemas.xmlsoap.org/soap/envelope/"
+// The namespaces of SOAP 1.1, which is spoken, and of 1.2, which is understood.
+const (
+	envelope   = "http://schemas.xmlsoap.org/soap/envelope/"
+	envelope12 = "http://www.w3.org/2003/05/soap-envelope"
+)
 
 // request writes an envelope. Only the operation is in the service's namespace.
 func (c *Client) request(operation string, body []Element) string {
@@ -103,12 +108,18 @@ var (
 
 // Fault is an answer that refuses.
 type Fault struct {
-	Code   string // Client, Server
-	Words  string
+	Code   string       // Client, Server
+	Words  string       // may have in them what was sent
 	Detail *xmldom.Node // nil: none
 }
 
-func (f *Fault) Error() string { return "fault " + f.Code + ": " + f.Words }
+// Error is for the log: without words, that may repeat a password.
+func (f *Fault) Error() string { return "fault " + remote.Clean(f.Code) }
+
+// Unread says that the service did not get as far as reading the request.
+func (f *Fault) Unread() bool {
+	return slices.Contains([]string{"Client", "VersionMismatch", "MustUnderstand", "DataEncodingUnknown"}, f.Code)
+}
 
 // Call calls an operation. It fails with a *Fault, or with an error that wraps
 // ErrUnsent, ErrSilent or ErrUnreadable.
@@ -176,7 +187,7 @@ func (c *Client) call(ctx context.Context, operation string, body []Element) (*A
 		return nil, fmt.Errorf("%w: %w", ErrSilent, err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	text, err := whole(resp)
 	if err != nil {
 		return nil, fmt.Errorf("%w: it was cut short: %w", ErrSilent, err)
 	}
@@ -193,14 +204,29 @@ func (c *Client) call(ctx context.Context, operation string, body []Element) (*A
 		return nil, fault
 	case resp.StatusCode/100 == 5:
 		return nil, fmt.Errorf("%w: status %d without a fault", ErrSilent, resp.StatusCode)
+	case resp.StatusCode == http.StatusAccepted && err != nil:
+		return nil, fmt.Errorf("%w: status %d: it may be done later", ErrSilent, resp.StatusCode)
 	case resp.StatusCode/100 != 2:
 		return nil, fmt.Errorf("%w: status %d", ErrUnreadable, resp.StatusCode)
-	case err != nil && !framed(resp) && endsEarly(err, text):
+	case err != nil && (ctx.Err() != nil || !framed(resp) && endsEarly(err, text)): // one that sees us leave may end its answer there
 		return nil, fmt.Errorf("%w: it was cut short: %w", ErrSilent, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return a, nil
+}
+
+// whole reads what a service answers. Nobody asks for gzip; some send it.
+func whole(resp *http.Response) ([]byte, error) {
+	var body io.Reader = resp.Body
+	if coding := resp.Header.Get("Content-Encoding"); strings.EqualFold(coding, "gzip") || strings.EqualFold(coding, "x-gzip") {
+		unzipped, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, err
+		}
+		body = unzipped
+	}
+	return io.ReadAll(io.LimitReader(body, maxAnswer+1))
 }
 
 // refusesUs says that a server ended the handshake of TLS since it does not take

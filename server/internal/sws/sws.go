@@ -74,7 +74,7 @@ var errorsOf = map[int]struct {
 func refusal(f *soap.Fault, secrets []string, operation string) *remote.Error {
 	exception := soap.Find(f.Detail, "WSException")
 	number, err := strconv.Atoi(soap.Word(exception, "error"))
-	if err != nil && f.Code != "Client" {
+	if err != nil && !f.Unread() {
 		return nil
 	}
 	known := errorsOf[number]
@@ -219,13 +219,12 @@ const (
 // signer is a device, ready to be used. Two calls at once under one session fail
 // there: it makes one after another.
 type signer struct {
-	p       *Provider
-	login   remote.Login
-	cert    *pkix.Certificate
-	device  int // of the one-time password
-	session string
-	opened  time.Time
-	spent   bool // the one-time password is used up
+	p      *Provider
+	login  remote.Login
+	cert   *pkix.Certificate
+	device int       // of the one-time password
+	opened time.Time // the session
+	spent  bool      // the one-time password is used up
 }
 
 // Certificate of the device.
@@ -272,7 +271,7 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 // is wanted.
 func (s *signer) ready(ctx context.Context, more bool) (err error) {
 	switch {
-	case !s.login.Coded || s.session != "" && time.Since(s.opened) < sessionLife:
+	case !s.login.Coded || s.login.Session != "" && time.Since(s.opened) < sessionLife:
 		return nil
 	case s.spent:
 		return remote.Errorf(remote.Refused, nil, "the one-time password was used for the signatures before, and its session is over")
@@ -288,7 +287,7 @@ func (s *signer) ready(ctx context.Context, more bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.session = soap.Word(a.Body, "return"); s.session == "" {
+	if s.login.Session = soap.Word(a.Body, "return"); s.login.Session == "" {
 		return remote.Errorf(remote.Refused, nil, "the provider opened no session (openSession)")
 	}
 	s.opened = time.Now()
@@ -302,8 +301,8 @@ func (s *signer) list(ctx context.Context, hash string, r remote.Request) ([][]b
 		operation, name = "signPkcs1", "hash"
 	}
 	who := credentials(s.login, s.device, s.login.OTP, "")
-	if s.session != "" {
-		who = credentials(s.login, 0, "", s.session)
+	if s.login.Session != "" {
+		who = credentials(s.login, 0, "", s.login.Session)
 	}
 	body := []soap.Element{who}
 	for _, d := range r.Digests {
@@ -339,10 +338,10 @@ func values(a *soap.Answer, list []*xmldom.Node, want int) ([][]byte, error) {
 
 // Close closes the session; one that stays open ends by itself.
 func (s *signer) Close(ctx context.Context) {
-	if s.session == "" {
+	if s.login.Session == "" {
 		return
 	}
-	who := credentials(remote.Login{ID: s.login.ID}, 0, "", s.session)
+	who := credentials(remote.Login{ID: s.login.ID}, 0, "", s.login.Session)
 	_, _ = s.p.call(ctx, s.login, "closeSession", who)
-	s.session = ""
+	s.login.Session = ""
 }

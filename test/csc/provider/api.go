@@ -34,8 +34,11 @@ func (p *Provider) info(c *Call) *answer {
 		return ok(a)
 	}
 	a["specs"] = "2.0.0.2"
-	if c.plain {
-		a["specs"] = "2.1.0.1"
+	if c.plain { // what 2.2 adds to info, or may leave empty
+		a["specs"], a["oauth2Issuer"], a["supportsRar"], a["validationInfo"] = "2.2.0.0", nil, false, nil
+		a["supportedHashTypes"] = []string{oidSHA256, oidSHA384, oidSHA512}
+		a["oauth2Servers"] = []any{map[string]any{"label": nil, "baseUri": a["oauth2"], "issuerIdentifier": nil, "authType": []string{"oauth2code", "oauth2client"}, "supportsRar": false}}
+		delete(a, "oauth2")
 	}
 	a["asynchronousOperationMode"] = false
 	a["methods"] = append(a["methods"].([]string), "oauth2/pushed_authorize")

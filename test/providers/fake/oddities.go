@@ -216,6 +216,11 @@ func oddities() []Oddity {
 		{Name: "fault-client-200", At: signs, Want: "121", after: refuse(&answer{fault: &faultOf{code: "Client", words: "no"}, status: 200})},
 		{Name: "fault-server", At: signs, Want: "122 121", after: refuse(fault("Server", "Could not send Message.", 0, ""))},
 		{Name: "fault-server-200", At: signs, Want: "122 121", after: refuse(&answer{fault: &faultOf{code: "Server", words: "no"}, status: 200})},
+		{Name: "repeats-secrets", At: signs, Want: "121", after: repeats("Client")},
+		{Name: "repeats-secrets-otp", At: signs, OTP: true, Want: "121", after: repeats("Client")},
+		{Name: "repeats-secrets-session", Kind: ARSS, At: signs, Docs: 2, OTP: true, Want: "121", after: repeats("Client")},
+		{Name: "repeats-secrets-server", At: signs, Want: "122 121", after: repeats("Server")},
+		{Name: "repeats-secrets-in-reading", At: reads, Want: "121", after: repeats("Server")},
 		{Name: "fault-in-reading", At: reads, Want: "121", after: refuse(fault("Server", "Could not send Message.", 0, ""))},
 		{Name: "404", At: signs, Want: "121 122", before: raw(404, "text/html", "<html>not here</html>")},
 		{Name: "403", At: signs, Want: "121 122", before: raw(403, "text/html", "<html>no</html>")},
@@ -323,6 +328,19 @@ func oddities() []Oddity {
 		{Name: "garbage-certificate", At: reads, Want: "121 112", after: unreadable(base64.StdEncoding.EncodeToString([]byte("no certificate")))},
 	}
 	all = append(all, oddCodes()...)
+	return all
+}
+
+// repeats answers with everything that was sent, which nobody else may read.
+func repeats(code string) func(*Service, *call, *answer) *answer {
+	return func(_ *Service, c *call, _ *answer) *answer { return fault(code, "no: "+c.body.texts(), 0, "") }
+}
+
+func (n *node) texts() string {
+	all := n.text
+	for _, k := range n.kids {
+		all += " " + k.texts()
+	}
 	return all
 }
 

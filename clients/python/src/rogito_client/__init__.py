@@ -107,7 +107,7 @@ class Rogito:
 
     def signature(self, id: str) -> SignatureRecord:
         """The record of a signature as it is now."""
-        return _checked(_opened(get_signature.sync_detailed(id, client=self.api), get_signature.GetSignatureResponse).data)
+        return _checked(_opened(get_signature.sync_detailed(id, client=self.api), get_signature.GetSignatureAnswer).data)
 
     def wait(self, id: str, timeout: float = 600) -> SignatureRecord:
         """Ask for a record until it is DONE; one that failed is a SignError."""
@@ -128,7 +128,7 @@ class Rogito:
         import io
 
         form = VerifyParts(input_document=File(payload=io.BytesIO(content), file_name=name), with_plain_document=plain, **members)
-        data = _opened(verify_operation.sync_detailed(client=self.api, body=form), verify_operation.VerifyResponse).data
+        data = _opened(verify_operation.sync_detailed(client=self.api, body=form), verify_operation.VerifyAnswer).data
         if not isinstance(data, View):
             raise ValueError("the server answered without a report")
         return data

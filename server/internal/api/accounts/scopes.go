@@ -44,7 +44,7 @@ type scopesPage struct {
 }
 
 func (s *Accounts) registerScopes(a *api.API) {
-	api.Register(a, s.op(http.MethodGet, "/scopes", "listScopes", tokensTag, "Scopes that a token can have", "All that tokens of this account may be given. The first segment of a path counts: `GET:*/signatures` covers `/signatures/{id}/detail`."),
+	api.Register(a, s.op(http.MethodGet, "/scopes", "listScopes", tokensTag, "Scopes that a token can have", "All that tokens of this account may be given. The first segment of a path counts: the scope for `GET` on `/signatures` covers `/signatures/{id}/detail`."),
 		func(_ context.Context, in *scopesPage) (api.Reply[[]ScopeItem], error) {
 			list := s.Billing.Catalogue()
 			list = list[min(in.Skip, len(list)):]

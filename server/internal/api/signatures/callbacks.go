@@ -103,20 +103,22 @@ func (c *Callbacks) list(ctx context.Context, in *pageInput) (api.Reply[[]Delive
 }
 
 func (c *Callbacks) get(ctx context.Context, in *idInput) (api.Reply[deliveryDetail], error) {
-	return c.detail(c.Sender.Find(ctx, account.CallerFrom(ctx).AccountID, string(in.ID)))
+	d, err := c.Sender.Find(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
+	return c.detail(ctx, d, err)
 }
 
 func (c *Callbacks) resend(ctx context.Context, in *idInput) (api.Reply[deliveryDetail], error) {
-	r, err := c.detail(c.Sender.Resend(ctx, account.CallerFrom(ctx).AccountID, string(in.ID)))
+	d, err := c.Sender.Resend(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
+	r, err := c.detail(ctx, d, err)
 	r.Message = "Created"
 	return r, err
 }
 
-func (c *Callbacks) detail(d *callback.Delivery, err error) (api.Reply[deliveryDetail], error) {
+func (c *Callbacks) detail(ctx context.Context, d *callback.Delivery, err error) (api.Reply[deliveryDetail], error) {
 	if err != nil {
 		return api.Reply[deliveryDetail]{}, err
 	}
-	data, err := c.Sender.Data(d)
+	data, err := c.Sender.Data(ctx, d)
 	if err != nil {
 		return api.Reply[deliveryDetail]{}, err
 	}

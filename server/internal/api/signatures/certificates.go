@@ -58,6 +58,8 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 	}, func(context.Context, *struct{}) (api.Reply[[]string], error) {
 		return api.Found(c.Service.Identifications()), nil
 	})
+	// Without this line such a path would be the id of a certificate.
+	a.NotFor("/certificates/{provider}-{kind}", http.MethodGet, http.MethodHead)
 	c.registerReviews(a)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates/{id}", ID: "getCertificate", Tag: certificateTag,

@@ -51,7 +51,7 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 	api.Register(a, api.Op{
 		Method: http.MethodDelete, Path: "/signatures/{id}", ID: "deleteSignature", Tag: signatureTag,
 		Summary: "Delete the files, details and personal data of a signature",
-		Text:    "A tombstone keeps the audit log verifiable; afterwards the record is 404. One that waits for people to sign is cancelled first (316), and deleted by a second call.", Errors: []fault.Code{140, 141},
+		Text:    "The audit log keeps that it was there, and stays verifiable; afterwards the record is 404. One that waits for people to sign is cancelled first (316), and deleted by a second call.", Errors: []fault.Code{140, 141},
 	}, s.remove)
 	s.registerDownloads(a)
 	api.Webhook[signatureRecord](a, "signature", api.Op{

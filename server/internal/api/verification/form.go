@@ -29,6 +29,7 @@ func (v *Verify) Form(a *api.API, lang func(*http.Request) paper.Lang, show func
 			return
 		}
 		q.lang = lang(r)
+		q.o.Recursive, q.o.Contents = true, wantsPage(in.Accept)
 		verdict, err := v.judge(ctx, q)
 		switch {
 		case err != nil:

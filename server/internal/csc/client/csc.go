@@ -109,9 +109,16 @@ type Info struct {
 	Name     string   `json:"name"`
 	AuthType []string `json:"authType"`
 	OAuth2   string   `json:"oauth2"`
+	Servers  []Server `json:"oauth2Servers"` // since 2.1, in place of the one
 	Methods  []string `json:"methods"`
 
 	Version int `json:"-"` // that we speak with it
+}
+
+// Server is where holders, or clients, get tokens.
+type Server struct {
+	Base     string   `json:"baseUri"`
+	AuthType []string `json:"authType"`
 }
 
 const infoFor = 10 * time.Minute
@@ -201,7 +208,8 @@ func (p *Provider) post(ctx context.Context, address, contentType, token string,
 		outcome = "ok"
 	}
 	a := &answer{status: resp.StatusCode, header: resp.Header, body: b, hidden: append(hidden, token)}
-	a.framed = resp.ContentLength >= 0 || slices.Contains(resp.TransferEncoding, "chunked") || resp.ProtoMajor > 1
+	// One that sees us leave may end its answer there.
+	a.framed = ctx.Err() == nil && (resp.ContentLength >= 0 || slices.Contains(resp.TransferEncoding, "chunked") || resp.ProtoMajor > 1)
 	if len(b) > maxAnswer {
 		a.body, a.framed = nil, true // not read, and never will be
 	}

@@ -148,4 +148,24 @@ func TestOAuthBase(t *testing.T) {
 			t.Errorf("%+v: %q %v", c, base, err)
 		}
 	}
+	// Version 2.2 names several servers, of which one may serve.
+	for info, want := range map[string]string{
+		`{"oauth2Servers": [{"label": null, "baseUri": "https://one.example/", "authType": ["oauth2client"]}, {"baseUri": "https://two.example", "authType": ["oauth2code"], "supportsRar": true}]}`: "https://two.example/oauth2",
+		`{"oauth2": null, "oauth2Servers": [{"baseUri": "https://one.example/"}], "supportedHashTypes": ["sodr"]}`:                                                                                   "https://one.example/oauth2",
+		`{"oauth2": "https://old.example", "oauth2Servers": [{"baseUri": "https://new.example"}]}`:                                                                                                   "https://old.example/oauth2",
+		`{"oauth2Servers": [{"baseUri": "http://one.example"}]}`:                                                                                                                                     "",
+		`{"oauth2Servers": null}`: "https://a.example/csc/oauth2",
+	} {
+		p, err := New(Config{Endpoint: remote.Endpoint{URL: "https://a.example/csc"}, Flow: FlowCode, ClientID: "us"})
+		var about Info
+		if err == nil {
+			err = json.Unmarshal([]byte(info), &about)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base, _ := p.oauth(&about); base != want {
+			t.Errorf("%s: %q", info, base)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,13 +59,19 @@ func (p *Provider) NewLogin(ctx context.Context) (*Login, error) {
 	return l, nil
 }
 
+// authTypes are the protocol's names of how tokens are had.
+var authTypes = map[string]string{FlowCode: "oauth2code", FlowClient: "oauth2client"}
+
 // oauth is the base of the provider's OAuth endpoints. It may be elsewhere, but
 // what goes to a provider by https goes nowhere without.
 func (p *Provider) oauth(about *Info) (string, error) {
-	base := strings.TrimSuffix(about.OAuth2, "/")
-	if base == "" {
-		base = p.config.URL
+	base := about.OAuth2
+	for _, s := range about.Servers {
+		if base == "" && (len(s.AuthType) == 0 || slices.Contains(s.AuthType, authTypes[p.config.Flow])) {
+			base = s.Base
+		}
 	}
+	base = strings.TrimSuffix(cmp.Or(base, p.config.URL), "/")
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || strings.HasPrefix(p.config.URL, "https:")) {
 		return "", refused(err, "the provider's address for logging in cannot be used")

@@ -111,7 +111,7 @@ func (s *SPID) notice29() identify.Finding {
 		private = "1.3.76.16.4.3.1"
 	)
 	c, want := s.certs[0], public
-	if s.cfg.Contact.Kind == "private" {
+	if s.cfg.Contact.private() {
 		want = private
 	}
 	f := identify.Finding{Name: "SPID certificate, AgID notice 29", OK: true, Detail: "policy and name fit"}

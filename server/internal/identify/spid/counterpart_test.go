@@ -78,12 +78,12 @@ func TestCounterpart(t *testing.T) {
 			here := serve(t, func(cfg *spid.Config, _ *spid.Deps) {
 				cfg.Level, cfg.IDPMetadata = c.level, []string{file(t, []byte(c.metadata))}
 				cfg.Organization = spid.Organization{Name: "Rogito prova", DisplayName: "Rogito", URL: "https://rogito.example"}
-				cfg.Contact = spid.Contact{Kind: "public", Email: "spid@rogito.example", Telephone: "+39 06 0000000", IPACode: "c_h501", VATNumber: "IT12345678901"}
+				cfg.Contact = spid.Contact{Email: "spid@rogito.example", Telephone: "+39 06 0000000", IPACode: "c_h501", VATNumber: "IT12345678901"}
 				if c.profile == "spid-sp-private" {
-					cfg.Contact.Kind, cfg.Contact.IPACode, cfg.Contact.FiscalCode = "private", "", "12345678901"
+					cfg.Contact.IPACode, cfg.Contact.FiscalCode = "", "12345678901"
 					cfg.Billing = spid.Billing{
 						Name: "Rogito prova", VATNumber: "IT12345678901", Address: "Via Prova 1", PostalCode: "00100",
-						City: "Roma", Province: "RM", Country: "IT", Email: "conti@rogito.example",
+						City: "Roma", Province: "RM", Email: "conti@rogito.example",
 					}
 				}
 			})

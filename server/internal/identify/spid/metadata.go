@@ -76,7 +76,7 @@ func (s *SPID) makeMetadata() ([]byte, error) {
 	tag("spid:IPACode", c.IPACode)
 	tag("spid:VATNumber", c.VATNumber)
 	tag("spid:FiscalCode", c.FiscalCode)
-	if c.Kind == "private" {
+	if c.private() {
 		b.WriteString(`<spid:Private/>`)
 	} else {
 		b.WriteString(`<spid:Public/>`)
@@ -86,7 +86,7 @@ func (s *SPID) makeMetadata() ([]byte, error) {
 	tag("md:EmailAddress", c.Email)
 	tag("md:TelephoneNumber", c.Telephone)
 	b.WriteString(`</md:ContactPerson>`)
-	if c.Kind == "private" {
+	if c.private() {
 		i := s.cfg.Billing
 		b.WriteString(`<md:ContactPerson contactType="billing"><md:Extensions><fpa:CessionarioCommittente><fpa:DatiAnagrafici><fpa:IdFiscaleIVA>`)
 		tag("fpa:IdPaese", i.VATNumber[:2])
@@ -98,7 +98,7 @@ func (s *SPID) makeMetadata() ([]byte, error) {
 		tag("fpa:CAP", i.PostalCode)
 		tag("fpa:Comune", i.City)
 		tag("fpa:Provincia", i.Province)
-		tag("fpa:Nazione", i.Country)
+		tag("fpa:Nazione", i.VATNumber[:2])
 		b.WriteString(`</fpa:Sede></fpa:CessionarioCommittente></md:Extensions>`)
 		tag("md:Company", i.Name)
 		tag("md:EmailAddress", i.Email)
@@ -107,7 +107,7 @@ func (s *SPID) makeMetadata() ([]byte, error) {
 	content := b.String()
 	sum := sha256.Sum256([]byte(s.cfg.EntityID + content))
 	fpa := ""
-	if c.Kind == "private" {
+	if c.private() {
 		fpa = ` xmlns:fpa="https://spid.gov.it/invoicing-extensions"`
 	}
 	out, err := s.signer.Sign(fmt.Sprintf(`<md:EntityDescriptor xmlns:md="%s" xmlns:ds="%s" xmlns:spid="https://spid.gov.it/saml-extensions"%s entityID="%s" ID="_%s">%s</md:EntityDescriptor>`,

@@ -50,13 +50,15 @@ type Organization struct {
 
 // Contact in the metadata.
 type Contact struct {
-	Kind       string `yaml:"kind" doc:"SPID: public or private provider"`
 	Email      string `yaml:"email" doc:"SPID: address for AgID and the identity providers, not a person's own"`
 	Telephone  string `yaml:"telephone" doc:"SPID: telephone number, +39..."`
-	IPACode    string `yaml:"ipa_code" doc:"SPID: code in the index of public administrations (public providers)"`
+	IPACode    string `yaml:"ipa_code" doc:"SPID: code in the index of public administrations; empty: the provider is a private one"`
 	VATNumber  string `yaml:"vat_number" doc:"SPID: VAT number with its country, IT..."`
 	FiscalCode string `yaml:"fiscal_code" doc:"SPID: tax code of the organisation"`
 }
+
+// private says that the provider is no public administration.
+func (c *Contact) private() bool { return c.IPACode == "" }
 
 // Billing of a private provider in the metadata.
 type Billing struct {
@@ -66,7 +68,6 @@ type Billing struct {
 	PostalCode string `yaml:"postal_code" doc:"SPID: postal code, five digits"`
 	City       string `yaml:"city" doc:"SPID: city"`
 	Province   string `yaml:"province" doc:"SPID: province, two letters"`
-	Country    string `yaml:"country" doc:"SPID: country, two letters; empty: IT"`
 	Email      string `yaml:"email" doc:"SPID: address for invoices"`
 }
 
@@ -177,7 +178,6 @@ func (s *SPID) check() error {
 		{"contact.email", c.Contact.Email, true, mail},
 		{"contact.telephone", c.Contact.Telephone, false, phone},
 		{"contact.vat_number", c.Contact.VATNumber, false, vat},
-		{"contact.ipa_code", c.Contact.IPACode, c.Contact.Kind == "public", nil},
 	} {
 		if f.value == "" && f.need {
 			return wrong(f.key, "is missing")
@@ -186,23 +186,14 @@ func (s *SPID) check() error {
 			return wrong(f.key, "is not well-formed")
 		}
 	}
-	switch c.Contact.Kind {
-	case "public":
-		return nil
-	case "private":
+	if c.Contact.private() {
 		return s.checkPrivate()
 	}
-	return wrong("contact.kind", "must be public or private")
+	return nil
 }
 
 func (s *SPID) checkPrivate() error {
 	c, b := &s.cfg.Contact, &s.cfg.Billing
-	if b.Country == "" {
-		b.Country = "IT"
-	}
-	if c.IPACode != "" {
-		return wrong("contact.ipa_code", "is for public providers")
-	}
 	if c.VATNumber == "" && c.FiscalCode == "" {
 		return wrong("contact.vat_number", "or contact.fiscal_code is missing")
 	}
@@ -215,7 +206,6 @@ func (s *SPID) checkPrivate() error {
 		{"billing.address", b.Address, nil},
 		{"billing.postal_code", b.PostalCode, cap5},
 		{"billing.city", b.City, nil},
-		{"billing.country", b.Country, two},
 		{"billing.email", b.Email, mail},
 	} {
 		if f.value == "" {

@@ -147,7 +147,7 @@ func TestErrorCodes(t *testing.T) {
 func TestConfigurationIsNamed(t *testing.T) {
 	k := keys()
 	private := func(c *spid.Config) {
-		c.Contact = spid.Contact{Kind: "private", Email: "a@b.it", VATNumber: "IT12345678901"}
+		c.Contact = spid.Contact{Email: "a@b.it", VATNumber: "IT12345678901"}
 		c.Billing = spid.Billing{Name: "X", VATNumber: "12345678901", Address: "Via A 1", PostalCode: "00100", City: "Roma", Email: "a@b.it"}
 	}
 	for want, change := range map[string]func(*spid.Config){
@@ -159,10 +159,7 @@ func TestConfigurationIsNamed(t *testing.T) {
 		"certificate has no":          func(c *spid.Config) { c.Certificate = c.Key },
 		"idp_metadata must":           func(c *spid.Config) { c.IDPMetadata = []string{"http://idp.example/metadata"} },
 		"organization.name":           func(c *spid.Config) { c.Organization.Name = "" },
-		"contact.kind":                func(c *spid.Config) { c.Contact.Kind = "other" },
 		"contact.email":               func(c *spid.Config) { c.Contact.Email = "nobody" },
-		"contact.ipa_code is missing": func(c *spid.Config) { c.Contact.IPACode = "" },
-		"contact.ipa_code is for":     func(c *spid.Config) { private(c); c.Contact.IPACode = "x" },
 		"contact.vat_number":          func(c *spid.Config) { private(c); c.Contact.VATNumber = "" },
 		"billing.postal_code":         func(c *spid.Config) { private(c); c.Billing.PostalCode = "1" },
 		"billing.name":                func(c *spid.Config) { private(c); c.Billing.Name = "" },

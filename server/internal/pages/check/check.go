@@ -11,10 +11,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"html/template"
+	"io"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/fattura"
 	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/report/paper"
@@ -84,8 +88,18 @@ type form struct {
 	Report   template.HTML
 	PDF, XML template.URL // the reports, carried by the page; empty: too large
 	File     string       // what they are called
+	Contents []content
+	More     int      // files that are not listed
+	Invoice  *invoice // the signed content, where it is one
 	Max      int64
 	Open     bool // the further options are unfolded
+}
+
+// content is a signed file, carried by the page.
+type content struct {
+	Name string
+	Size int64
+	Link template.URL // empty: too large
 }
 
 func (p *Pages) blank() *form {
@@ -150,7 +164,51 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, name string, verdic
 	f.Title = look.T("Result of the check", "Esito della verifica")
 	f.Report = template.HTML(page.String()) //nolint:gosec // escaped by the report's own template
 	f.PDF, f.XML = carried("application/pdf", pdf), carried("application/xml", xml.Bytes())
+	if err := f.hand(verdict.Contents); err != nil {
+		p.Site.Fail(w, r, err)
+		return
+	}
 	p.set.Render(w, r, http.StatusOK, "check", f)
+}
+
+// maxListed bounds the signed files that a page names.
+const maxListed = 100
+
+// hand lists the signed files. The small ones are carried by the page, as bytes
+// that no browser shows: they are a stranger's, and not to be opened in the place
+// of this site.
+func (f *form) hand(files []ades.File) error {
+	left := int64(maxCarried)
+	for i, file := range files {
+		if i == maxListed {
+			f.More = len(files) - maxListed
+			break
+		}
+		c := content{Name: visible.Line(file.Name), Size: file.Source.Size()}
+		if c.Size <= left {
+			b, err := io.ReadAll(io.NewSectionReader(file.Source, 0, c.Size))
+			if err != nil {
+				return err
+			}
+			left -= c.Size
+			c.Link = carried("application/octet-stream", b)
+			if f.Invoice == nil && len(files) == 1 {
+				if in, err := fattura.Read(b); err == nil {
+					f.Invoice = &invoice{in}
+				}
+			}
+		}
+		f.Contents = append(f.Contents, c)
+	}
+	return nil
+}
+
+// Base is what a downloaded file is called.
+func (c content) Base() string {
+	if name := visible.Name(path.Base(c.Name)); name != "" {
+		return name
+	}
+	return "content"
 }
 
 // carried is a file inside the page that leads to it.

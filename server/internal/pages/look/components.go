@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report/paper"
 )
 
@@ -34,6 +35,7 @@ func (s *Site) funcs(l paper.Lang) template.FuncMap {
 		},
 		"when":    func(at time.Time) template.HTML { return moment(at, l.Date(at, s.Zone)) },
 		"day":     func(at time.Time) template.HTML { return moment(at, l.Day(at, s.Zone)) },
+		"line":    visible.Line, // a text of strangers
 		"number":  func(n any) string { return Number(l, n) },
 		"size":    func(n int64) string { return Size(l, n) },
 		"field":   make1[Field],

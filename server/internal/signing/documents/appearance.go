@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/jpeg" // the two kinds of images that are taken
-	_ "image/png"
+	"image/color"
+	_ "image/jpeg" // of the two kinds of images that are taken
+	"image/png"
 	"time"
+
+	"github.com/boombuler/barcode/qr"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/fetch"
@@ -74,6 +77,9 @@ func (x *Set) padesOptions(ctx context.Context, src ades.Source) ([]pades.Option
 	if si == nil {
 		return []pades.Options{base}, nil
 	}
+	if si.Reason != "" && o.Commitment != "" {
+		return nil, &ledger.Refusal{Number: fault.NotSignable, Text: "options.signerImage.reason and options.commitment exclude each other in a PDF (EN 319 142-1): give one"}
+	}
 	base.Name, base.Reason, base.Location, base.ContactInfo = si.SignerName, si.Reason, si.Location, si.Email
 	if si.Visible {
 		a, err := x.appearance(si)
@@ -129,7 +135,33 @@ func (x *Set) appearance(si *request.SignerImage) (*pades.Appearance, error) {
 		}
 		a.Image = b
 	}
+	if si.QR {
+		if a.Code, err = codeOf(x.Check); err != nil {
+			return nil, err
+		}
+	}
 	return a, nil
+}
+
+// codeOf is the picture of a QR code, with the quiet zone that readers ask for.
+func codeOf(address string) ([]byte, error) {
+	code, err := qr.Encode(address, qr.M, qr.Auto)
+	if err != nil {
+		return nil, fmt.Errorf("code of %q: %w", address, err)
+	}
+	const dot, quiet = 6, 4 // pixels of a cell, cells around the code
+	n := code.Bounds().Dx()
+	img := image.NewPaletted(image.Rect(0, 0, (n+2*quiet)*dot, (n+2*quiet)*dot), color.Palette{color.White, color.Black})
+	for y := range n * dot {
+		for x := range n * dot {
+			if r, _, _, _ := code.At(x/dot, y/dot).RGBA(); r == 0 {
+				img.SetColorIndex(x+quiet*dot, y+quiet*dot, 1)
+			}
+		}
+	}
+	var b bytes.Buffer
+	err = png.Encode(&b, img)
+	return b.Bytes(), err
 }
 
 func checkImage(b []byte) error {

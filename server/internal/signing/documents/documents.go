@@ -22,6 +22,7 @@ type Config struct {
 	Fetch    fetch.Limits
 	Memory   int64 // that the work on one document may take
 	SpoolDir string
+	Check    string // the address of /check, for the code in a visible signature
 	Now      func() time.Time
 	// IsStatement says whether a document, or what has a digest, identifies a person.
 	IsStatement func(ctx context.Context, src ades.Source, digest []byte) (bool, error)

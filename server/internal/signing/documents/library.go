@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito"
@@ -33,6 +34,10 @@ func (x *Set) LibraryOptions(ctx context.Context, it *Item, out rogito.Options) 
 	}
 	out.Memory, out.Format, out.Level = x.Memory, request.LibraryFormats[it.format], o.TargetLevel()
 	out.StampHash, out.VRI = request.HashOf(o.TimestampHash), o.Level == "LTV"
+	if o.Commitment != "" && out.Format != ades.JAdES {
+		out.Commitments = []string{request.CommitmentOf(o.Commitment)}
+	}
+	out.ContentTimestamp = o.ContentStamp && slices.Contains([]ades.Format{ades.CAdES, ades.PAdES, ades.XAdES}, out.Format) && !o.Counter && it.Digest == nil
 	out.Spool = func() rogito.Spool { return x.Spool().WriteSized(size) }
 	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
 	case out.Format == ades.PAdES:

@@ -77,7 +77,7 @@ func (s *Ledger) OpenSecrets(r *Record) (*Secrets, error) {
 	return secrets, nil
 }
 
-var keepSecret = `update signatures set secret = $1 where id = $2 and ` + only(`lease_by = $3 and deleted_at = 0 and `+isWaiting)
+var keepSecret = `update signatures set secret = $1 where id = $2 and ` + only(`lease_by = $3 and `+isWaiting)
 
 // Keep stores the secrets of a record that waits, with the values that were made for it.
 func (s *Ledger) Keep(ctx context.Context, tx *store.Tx, r *Record, secrets *Secrets, lease string) error {

@@ -25,9 +25,15 @@ var Kinds = []string{
 // Owns says that an event of a kind is about a signature.
 func (Book) Owns(kind string) bool { return slices.Contains(Kinds, kind) }
 
-// Has returns those of the ids that are records.
+// Has returns those of the ids that are records, or were until they were erased.
 func (Book) Has(ctx context.Context, q store.Querier, ids []any) ([]string, error) {
-	return audit.HasIn(ctx, q, "signatures", ids)
+	found, err := audit.HasIn(ctx, q, "signatures", ids)
+	if err != nil {
+		return nil, err
+	}
+	gone := slices.DeleteFunc(slices.Clone(ids), func(id any) bool { return slices.Contains(found, id.(string)) })
+	erased, err := audit.Erased(ctx, q, gone)
+	return append(found, erased...), err
 }
 
 // bookRow is what a record says of itself, with what the log tells of the key
@@ -36,7 +42,6 @@ type bookRow struct {
 	*Record
 	ledger     *Ledger
 	unreadable error
-	deleted    int64
 	intents    []usedIntent
 	keys       map[string][]*audit.Entry // by certificate
 }
@@ -54,12 +59,12 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	var ids, certificates []any
 	err := each(ctx, q, func(row store.Row) error {
 		r := &bookRow{}
-		if r.Record, r.unreadable = b.Ledger.scanWith(row, &r.deleted); r.Record == nil {
+		if r.Record, r.unreadable = b.Ledger.scan(row); r.Record == nil {
 			return r.unreadable
 		}
 		rows[r.ID], ids, certificates = r, append(ids, r.ID), append(certificates, r.CertificateID)
 		return nil
-	}, `select `+columns+`, deleted_at from signatures where id > $1 order by id limit $2`, after, limit)
+	}, `select `+columns+` from signatures where id > $1 order by id limit $2`, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -117,7 +122,6 @@ type told struct {
 		Token     string
 		UpdatedAt int64
 	}
-	erased  audit.Left
 	valid   validated
 	closing struct{ UpdatedAt int64 }
 	persons map[int]string // the last digest of each row
@@ -139,8 +143,6 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 		switch e.Kind { // of our own making, or erased
 		case "request":
 			_ = json.Unmarshal(detail, &t.request)
-		case audit.KindErased:
-			_ = json.Unmarshal(detail, &t.erased)
 		case "validation":
 			_ = json.Unmarshal(detail, &t.valid)
 		case "approval":
@@ -188,14 +190,10 @@ func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 		return fmt.Sprintf("it is %s, and its events say otherwise", b.State)
 	case validated && !has("validation"), b.State == WaitValidation && has("validation"):
 		return fmt.Sprintf("it is %s, and its events say otherwise", b.State)
-	case has(audit.KindErased) != (b.deleted != 0):
-		return "its tombstone and the erasures in the log do not agree"
+	case has(audit.KindErased):
+		return "it was erased, and is there again"
 	case len(b.intents) != t.kinds["key-use"]:
 		return fmt.Sprintf("the key was used %d times for it, and the log says %d", len(b.intents), t.kinds["key-use"])
-	case b.deleted != 0 && t.erased.Row != b.left(t.erased.Open):
-		return "what is left of it is not what its erasure left"
-	case b.deleted != 0:
-		return ""
 	case b.odd:
 		return "it has documents that no record has"
 	case !b.approvalFits(has("approval"), t.error) || b.ApprovedBy != t.approval.Token:
@@ -279,40 +277,6 @@ func (r *Record) waits(format string, updated int64) bool {
 		format, updated = "", store.Millis(r.CreatedAt)
 	}
 	return r.Achieved == "" && r.Signer == nil && r.ErrorNumber == 0 && r.ErrorMessage == "" && r.Type == format && store.Millis(r.UpdatedAt) == updated
-}
-
-// left is the digest of all that a tombstone has, with the uses of the key; of
-// those that were under way the outcome came later.
-func (b *bookRow) left(open []string) string {
-	all := []any{
-		b.ID, b.AccountID, b.TokenID, b.RequestID, b.Address, b.CertificateType, b.CertificateID, b.State, b.Type, &b.Options, b.Title, b.Description, b.ErrorNumber, b.ErrorMessage,
-		b.Achieved, b.Signer, b.Secret, b.Callback, b.Approval, b.ApprovedBy, b.approved, store.Millis(b.ApprovalUntil), store.Millis(b.FilesUntil),
-		store.Millis(b.CreatedAt), store.Millis(b.UpdatedAt), b.deleted, b.Acts,
-	}
-	for _, i := range b.intents {
-		all = append(all, i.Intent, i.account, i.Certificate, i.Number, i.Digest, i.At)
-		if !slices.Contains(open, i.Intent) {
-			all = append(all, i.outcome, i.finished)
-		}
-	}
-	return digestOf(all...)
-}
-
-// left reads what an erasure leaves of a record, in its transaction.
-func (s *Ledger) left(ctx context.Context, tx *store.Tx, id string) (left audit.Left, err error) {
-	b := &bookRow{}
-	if b.Record, err = s.scanWith(tx.QueryRow(ctx, `select `+columns+`, deleted_at from signatures where id = $1`, id), &b.deleted); err != nil {
-		return left, err
-	}
-	err = each(ctx, tx, func(row store.Row) error {
-		i, _, err := scanIntent(row)
-		if b.intents = append(b.intents, i); i.outcome != intent.Signed && i.outcome != intent.Failed && i.outcome != intent.Unknown {
-			left.Open = append(left.Open, i.Intent)
-		}
-		return err
-	}, selectIntents+`= $1 order by id`, id)
-	left.Row = b.left(left.Open)
-	return left, err
 }
 
 const selectIntents = `select id, signature_id, account_id, certificate_id, position, digest, outcome, created_at, finished_at from signing_intents where signature_id `

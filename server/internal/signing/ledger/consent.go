@@ -19,7 +19,7 @@ const (
 // Approvals lists the records of an account that wait for one, newest first.
 func (s *Ledger) Approvals(ctx context.Context, account, after string, skip, limit int) ([]*Record, error) {
 	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(account)
-	rows, err := s.DB.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0 and `+isWaiting+tail, args...)
+	rows, err := s.DB.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and `+isWaiting+tail, args...)
 	return store.All("signing: approvals", rows, err, s.scan)
 }
 
@@ -49,7 +49,7 @@ func (s *Ledger) StoreApproval(ctx context.Context, tx *store.Tx, r *Record, tok
 		return err
 	}
 	n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, approval_proof = $4, updated_at = $2, turn = `+job.Turn(Table, Ready, "$5", "$6")+` where id = $3 and `+
-		only(`approval = 'WAITING' and approval_until > $2 and deleted_at = 0 and `+isWaitSign), token, store.Millis(now), r.ID, proof, r.AccountID, r.weight())
+		only(`approval = 'WAITING' and approval_until > $2 and `+isWaitSign), token, store.Millis(now), r.ID, proof, r.AccountID, r.weight())
 	if err == nil && n == 0 {
 		err = ErrDecided
 	}
@@ -62,7 +62,7 @@ func (s *Ledger) StoreApproval(ctx context.Context, tx *store.Tx, r *Record, tok
 // StoreRefusal takes a record over, to be ended, from whoever might be working on
 // it, if its approval is still what it was found with.
 func StoreRefusal(ctx context.Context, tx *store.Tx, r *Record, lease string, until time.Time) error {
-	n, err := tx.Exec(ctx, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and `+only(`approval = $4 and deleted_at = 0 and `+isWaiting),
+	n, err := tx.Exec(ctx, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and `+only(`approval = $4 and `+isWaiting),
 		lease, store.Millis(until), r.ID, r.Approval)
 	if err == nil && n == 0 {
 		err = ErrDecided

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -35,7 +36,7 @@ func (s *Ledger) Check(ctx context.Context, quick bool, latest int, tell func(st
 		}
 		after.Role = "~" // behind its own
 	}
-	if err := s.checkDone(ctx, after.record, tell); err != nil {
+	if err := errors.Join(s.checkDone(ctx, after.record, tell), s.checkOrphans(ctx, after.record, tell)); err != nil {
 		return 0, err
 	}
 	if quick {
@@ -65,13 +66,30 @@ func (s *Ledger) Check(ctx context.Context, quick bool, latest int, tell func(st
 
 // checkDone finds records behind one that claim to be done and have no signed document.
 func (s *Ledger) checkDone(ctx context.Context, after string, tell func(string)) error {
-	rows, err := s.DB.Read().Query(ctx, `select id from signatures r where id > $1 and `+stateIs(func(s State) bool { return s == Done })+` and deleted_at = 0
+	rows, err := s.DB.Read().Query(ctx, `select id from signatures r where id > $1 and `+stateIs(func(s State) bool { return s == Done })+`
 		and not exists (select 1 from signature_files f where f.signature_id = r.id and f.role = 'signed') order by id`, after)
 	ids, err := store.All("signing: read records", rows, err, store.Column[string])
 	for _, id := range ids {
 		tell(fmt.Sprintf("record %s is DONE and has no signed document", id))
 	}
 	return err
+}
+
+// checkOrphans finds documents and uses of keys of records that are not there. Of one
+// that was erased a use stays that nobody settled.
+func (s *Ledger) checkOrphans(ctx context.Context, after string, tell func(string)) error {
+	for _, table := range []string{"signature_files", "signing_intents"} {
+		rows, err := s.DB.Read().Query(ctx, `select distinct o.signature_id from `+table+` o where o.signature_id > $1 and not exists (select 1 from signatures r where r.id = o.signature_id)
+			and not exists (select 1 from audit_events e where e.record_id = o.signature_id and e.kind = '`+audit.KindErased+`')`, after)
+		ids, err := store.All("signing: read records", rows, err, store.Column[string])
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			tell(fmt.Sprintf("%s has rows of the record %s, which is not there", table, id))
+		}
+	}
+	return nil
 }
 
 const (

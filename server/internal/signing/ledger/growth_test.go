@@ -409,7 +409,7 @@ func (g *grown) planned(t *testing.T) {
 	}
 	for _, f := range filters() {
 		f.Limit, f.After = 100, store.NewID()
-		query, args := f.page().IDs(`signatures where account_id = $1 and deleted_at = 0`, []any{g.account},
+		query, args := f.page().IDs(`signatures where account_id = $1`, []any{g.account},
 			store.Facet{Column: "certificate_type", Is: f.CertificateType, Words: certificateTypes},
 			store.Facet{Column: "signature_type", Is: f.Type, Words: recordTypes},
 			store.Facet{Column: "state", Is: string(f.State), Words: stateWords()})
@@ -417,7 +417,7 @@ func (g *grown) planned(t *testing.T) {
 	}
 	now := store.Millis(time.Now())
 	tail, args := store.Page{Limit: 100}.Of(g.account)
-	check("approvals", `select id from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0 and `+isWaiting+tail, args...)
+	check("approvals", `select id from signatures where account_id = $1 and approval = 'WAITING' and `+isWaiting+tail, args...)
 	for index, query := range map[string]string{"signatures_files": selectOldFiles, "signatures_created": selectOldRecords, "signatures_approval_until": selectLateApprovals} {
 		how := check(index, query+` limit 100`, now-int64(400*24*time.Hour/time.Millisecond))
 		if g.db.Dialect() == store.SQLite && !strings.Contains(how, "INDEX "+index+" ") { // PostgreSQL goes by how many there are
@@ -596,7 +596,6 @@ func TestRecordsAreFoundByID(t *testing.T) {
 		for query, args := range map[string][]any{
 			moveTo(Done, `lease_until = 0`): {"DONE", 1, "id", "lease"},
 			leaseOn:                         {2, "id", "lease", "WAIT_SIGN"},
-			`select id from signatures where id = $1 and ` + only(`deleted_at = 0`): {"id"},
 		} {
 			if p := plan(t, db, query, args...); !strings.Contains(p, by) {
 				t.Errorf("%s:\n%s", query, p)

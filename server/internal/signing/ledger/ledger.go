@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -24,10 +25,19 @@ type Config struct {
 	Blobs       blob.Store
 	Audit       *audit.Log
 	Callbacks   *callback.Sender
+	Biller      Biller
 	KeepRecords time.Duration
 	PublicURL   string // where people reach their pages
 	Now         func() time.Time
 	Log         *slog.Logger
+}
+
+// Biller has what records were charged with.
+type Biller interface {
+	// Refund gives a charge back, once.
+	Refund(ctx context.Context, tx *store.Tx, charge string) error
+	// Forget leaves of a charge the movement of money, if there was one.
+	Forget(ctx context.Context, tx *store.Tx, charge string) error
 }
 
 // Ledger reads and writes records.

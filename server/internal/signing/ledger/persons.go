@@ -208,12 +208,12 @@ func (s *Ledger) ChangePerson(ctx context.Context, record, person string, change
 // AskAct has a record worked on for a person's act. It must still wait for signers.
 func AskAct(ctx context.Context, tx *store.Tx, r *Record, otherwise error) error {
 	return tx.Expect(ctx, 1, otherwise, `update signatures set acts = acts + 1, turn = `+job.Turn(Table, Ready, "$2", "$3")+` where id = $1 and `+
-		only(`deleted_at = 0 and `+isWaitSigners), r.ID, r.AccountID, 1)
+		only(``+isWaitSigners), r.ID, r.AccountID, 1)
 }
 
 // StillWaits makes sure, in a transaction, that a record waits for its signers.
 func StillWaits(ctx context.Context, tx *store.Tx, r *Record, otherwise error) error {
-	return tx.Expect(ctx, 1, otherwise, `update signatures set acts = acts where id = $1 and `+only(`deleted_at = 0 and `+isWaitSigners), r.ID)
+	return tx.Expect(ctx, 1, otherwise, `update signatures set acts = acts where id = $1 and `+only(``+isWaitSigners), r.ID)
 }
 
 // StoreSentOut is the step after validation of a record that people sign. Nobody works
@@ -227,7 +227,7 @@ func StoreSentOut(ctx context.Context, tx *store.Tx, r *Record, lease string) er
 func (s *Ledger) StoreActed(ctx context.Context, tx *store.Tx, r *Record, lease string, last bool) error {
 	const done = `acts = acts - 1, lease_by = '', lease_until = 0, starts = 0, failures = 0`
 	if !last {
-		return tx.Expect(ctx, 1, ErrLost, `update signatures set `+done+` where id = $1 and `+only(`lease_by = $2 and deleted_at = 0 and acts > 0 and `+isWaitSigners), r.ID, lease)
+		return tx.Expect(ctx, 1, ErrLost, `update signatures set `+done+` where id = $1 and `+only(`lease_by = $2 and acts > 0 and `+isWaitSigners), r.ID, lease)
 	}
 	if err := transition(ctx, tx, r, lease, WaitSign, done); err != nil {
 		return err
@@ -239,12 +239,12 @@ func (s *Ledger) StoreActed(ctx context.Context, tx *store.Tx, r *Record, lease 
 
 // StoreIdle gives a record back for which there is nothing to do.
 func StoreIdle(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
-	return tx.Expect(ctx, 1, ErrLost, `update signatures set acts = 0, lease_by = '', lease_until = 0, starts = 0 where id = $1 and `+only(`lease_by = $2 and deleted_at = 0 and `+isWaitSigners), r.ID, lease)
+	return tx.Expect(ctx, 1, ErrLost, `update signatures set acts = 0, lease_by = '', lease_until = 0, starts = 0 where id = $1 and `+only(`lease_by = $2 and `+isWaitSigners), r.ID, lease)
 }
 
 // TakeOver takes a record that waits from whoever works on it, to be ended.
 func TakeOver(ctx context.Context, tx *store.Tx, r *Record, lease string, until time.Time, otherwise error) error {
-	return tx.Expect(ctx, 1, otherwise, `update signatures set lease_by = $2, lease_until = $3 where id = $1 and `+only(`deleted_at = 0 and `+isWaiting), r.ID, lease, store.Millis(until))
+	return tx.Expect(ctx, 1, otherwise, `update signatures set lease_by = $2, lease_until = $3 where id = $1 and `+only(``+isWaiting), r.ID, lease, store.Millis(until))
 }
 
 // PutWork stores a document as an act left it, in the place of what it was before.

@@ -171,11 +171,11 @@ func (s *Ledger) scanWith(row store.Row, more ...any) (*Record, error) {
 
 // Find returns a record of an account with its files, or fault 140.
 func (s *Ledger) Find(ctx context.Context, account, id string) (*Record, error) {
-	return s.find(ctx, `where id = $1 and account_id = $2 and `+only(`deleted_at = 0`), id, account)
+	return s.find(ctx, `where id = $1 and account_id = $2`, id, account)
 }
 
 func (s *Ledger) ByID(ctx context.Context, id string) (*Record, error) {
-	return s.find(ctx, `where id = $1 and `+only(`deleted_at = 0`), id)
+	return s.find(ctx, `where id = $1`, id)
 }
 
 func (s *Ledger) find(ctx context.Context, where string, args ...any) (*Record, error) {
@@ -263,7 +263,7 @@ var (
 
 // List returns records of an account, newest first, without their files.
 func (s *Ledger) List(ctx context.Context, account string, f Filter) ([]*Record, error) {
-	query, args := f.page().IDs(`signatures where account_id = $1 and deleted_at = 0`, []any{account},
+	query, args := f.page().IDs(`signatures where account_id = $1`, []any{account},
 		store.Facet{Column: "certificate_type", Is: f.CertificateType, Words: certificateTypes},
 		store.Facet{Column: "signature_type", Is: f.Type, Words: recordTypes},
 		store.Facet{Column: "state", Is: string(f.State), Words: stateWords()})
@@ -277,7 +277,7 @@ func (s *Ledger) listed(ctx context.Context, query string, args ...any) ([]*Reco
 	if err != nil || len(ids) == 0 {
 		return []*Record{}, err
 	}
-	rows, err = s.DB.Read().Query(ctx, `select `+columns+` from signatures where id`+store.In(len(ids))+` and `+only(`deleted_at = 0`)+` order by id desc`, ids...)
+	rows, err = s.DB.Read().Query(ctx, `select `+columns+` from signatures where id`+store.In(len(ids))+` order by id desc`, ids...)
 	return store.All("signing: list", rows, err, s.scan)
 }
 
@@ -286,14 +286,14 @@ func (s *Ledger) listed(ctx context.Context, query string, args ...any) ([]*Reco
 // records behind f.After: into 1.3 million it took 4 s of processor to find
 // nothing. further is where to go on, empty at the end.
 func (s *Ledger) Search(ctx context.Context, account, text string, f Filter, most int) (found []*Record, further string, err error) {
-	narrow := ` from signatures where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)`
+	narrow := ` from signatures where account_id = $1 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)`
 	args := []any{account, string(f.State), f.CertificateType, f.Type, text}
 	rows, err := s.DB.Read().Query(ctx, `select `+columns+narrow+` and id = $5`, args...)
 	if found, err = store.All("signing: search", rows, err, s.scan); err != nil || len(found) > 0 {
 		return found, "", err
 	}
 	last, lastArgs := store.Page{After: f.After, Skip: most - 1, Limit: 1}.Of(account)
-	err = s.DB.Read().QueryRow(ctx, `select id from signatures where account_id = $1 and deleted_at = 0`+last, lastArgs...).Scan(&further)
+	err = s.DB.Read().QueryRow(ctx, `select id from signatures where account_id = $1`+last, lastArgs...).Scan(&further)
 	if err != nil && !errors.Is(err, store.ErrNoRows) {
 		return nil, "", fmt.Errorf("signing: search: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -28,9 +29,9 @@ func (s *Ledger) HoldsBlobs(ctx context.Context, ids []string) ([]string, error)
 // is not said by isWaiting: SQLite would take the index of all that waits, and look
 // at each of them.
 var (
-	selectLateApprovals = `select id from signatures where approval = 'WAITING' and deleted_at = 0 and not ` + isEnded + ` and approval_until < $1`
-	selectOldFiles      = `select id from signatures where files_until > 0 and files_until < $1 and ` + isEnded + ` and deleted_at = 0`
-	selectOldRecords    = `select id from signatures where created_at < $1 and ` + isEnded + ` and deleted_at = 0`
+	selectLateApprovals = `select id from signatures where approval = 'WAITING' and not ` + isEnded + ` and approval_until < $1`
+	selectOldFiles      = `select id from signatures where files_until > 0 and files_until < $1 and ` + isEnded
+	selectOldRecords    = `select id from signatures where created_at < $1 and ` + isEnded
 )
 
 func (s *Ledger) ids(ctx context.Context, query string, before time.Time, most int) ([]string, error) {
@@ -50,11 +51,11 @@ func (s *Ledger) oldRecords(ctx context.Context, at time.Time, most int) ([]stri
 	return s.ids(ctx, selectOldRecords, at, most)
 }
 
-// tombstone leaves of a record that it was there, and says in which state it ended.
-func tombstone(ctx context.Context, tx *store.Tx, id string, at time.Time) (state State, err error) {
-	err = tx.QueryRow(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
-			callback = null, error_message = '', signer = '', approval = '', acts = 0, lease_by = '', lease_until = 0 where id = $2 and `+only(`deleted_at = 0`)+` returning state`,
-		store.Millis(at), id).Scan(&state)
+// remove takes a record away, with its documents and the uses of its key that are
+// over, and says in which state it was. That it was there stands in the log alone: rows
+// that stay for each record would grow for ever.
+func remove(ctx context.Context, tx *store.Tx, id string) (state State, err error) {
+	err = tx.QueryRow(ctx, `delete from signatures where id = $1 returning state`, id).Scan(&state)
 	if errors.Is(err, store.ErrNoRows) {
 		return state, fault.New(fault.NotFound, "no such signature")
 	}
@@ -62,10 +63,12 @@ func tombstone(ctx context.Context, tx *store.Tx, id string, at time.Time) (stat
 		return state, fmt.Errorf("signing: erase: %w", err)
 	}
 	if _, err = tx.Exec(ctx, `delete from signers where signature_id = $1`, id); err != nil {
-		return state, err
+		return state, fmt.Errorf("signing: erase: %w", err)
 	}
-	_, err = tx.Exec(ctx, `delete from signature_files where signature_id = $1`, id)
-	return state, err
+	if _, err = tx.Exec(ctx, `delete from signature_files where signature_id = $1`, id); err != nil {
+		return state, fmt.Errorf("signing: erase: %w", err)
+	}
+	return state, intent.Forget(ctx, tx, id)
 }
 
 // forgetFiles says of a record that its documents are gone.

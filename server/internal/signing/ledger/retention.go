@@ -16,30 +16,29 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Erase removes the files, details and personal data of a record: the row becomes
-// a tombstone, the blobs go after the commit. One that had not ended gets its price
-// back.
-func (s *Ledger) Erase(ctx context.Context, r *Record, why string, refund func(*store.Tx) error) error {
+// Erase removes a record with its files, details and personal data: the log keeps
+// that it was there, the blobs go after the commit. One that had not ended gets its
+// price back.
+func (s *Ledger) Erase(ctx context.Context, r *Record, why string) error {
 	ctx = disk.Reclaiming(ctx)
 	err := s.DB.Write(ctx, func(tx *store.Tx) error {
-		state, err := tombstone(ctx, tx, r.ID, s.Now())
+		state, err := remove(ctx, tx, r.ID)
 		if err != nil {
 			return err
 		}
 		// Whether the price comes back is decided by the state that the record ended in.
 		if !state.Final() {
-			if err := refund(tx); err != nil {
+			if err := s.Biller.Refund(ctx, tx, r.ChargeID); err != nil {
 				return err
 			}
+		}
+		if err := s.Biller.Forget(ctx, tx, r.ChargeID); err != nil {
+			return err
 		}
 		if err := s.Callbacks.EraseRecord(ctx, tx, r.ID); err != nil {
 			return err
 		}
-		left, err := s.left(ctx, tx, r.ID)
-		if err != nil {
-			return err
-		}
-		return s.Audit.Erase(ctx, tx, r.AccountID, r.ID, why, left)
+		return s.Audit.Erase(ctx, tx, r.AccountID, r.ID, why)
 	})
 	if err != nil {
 		return err
@@ -73,7 +72,7 @@ func (s *Ledger) Retain(ctx context.Context) error {
 	now := s.Now()
 	err := s.untilNone(ctx, s.oldFiles, now, s.dropFiles)
 	return errors.Join(err, s.untilNone(ctx, s.oldRecords, now.Add(-s.KeepRecords), func(ctx context.Context, r *Record) error {
-		return s.Erase(ctx, r, "record removed at the end of its retention", func(*store.Tx) error { return nil }) // it had ended
+		return s.Erase(ctx, r, "record removed at the end of its retention")
 	}))
 }
 

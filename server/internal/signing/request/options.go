@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/hint"
@@ -53,6 +54,8 @@ type Options struct {
 	XPathQuery      string       `json:"XPathQuery" for:"xades" max:"2048" rule:"xpath" doc:"the elements to sign, by XPath; each becomes a reference by Id"`
 	SignElement     string       `json:"signElement" for:"xades" max:"256" doc:"the element to sign, by Id"`
 	SignatureID     string       `json:"signatureId" for:"xades" max:"256" rule:"id" doc:"the Id of the new signature"`
+	ContentStamp    bool         `json:"contentTimestamp" for:"cades pades xades" doc:"time-stamp the content before it is signed, at any level; not with counterSignature nor over a digest"`
+	Commitment      string       `json:"commitment" for:"cades pades xades" max:"128" rule:"commitment" doc:"what the signer means: proof-of-origin, proof-of-receipt, proof-of-delivery, proof-of-sender, proof-of-approval, proof-of-creation, or an object identifier; of a PDF in place of signerImage.reason"`
 	WithTimestamp   bool         `json:"withTimestamp" for:"cades pades xades jades" doc:"a time-stamp; level B with it is T"`
 	TimestampURL    string       `json:"timestampUrl" for:"cades pades xades jades" max:"2048" rule:"address" doc:"the caller's time-stamp authority; the configured one where absent"`
 	TimestampUser   string       `json:"timestampUsername" for:"cades pades xades jades" max:"256" doc:"the caller's name there"`
@@ -81,6 +84,7 @@ type SignerImage struct {
 	Language   string      `json:"language" enum:"en,it" doc:"of the text; absent: by Accept-Language, else Italian for a certificate of Italy, else English"`
 	Width      int         `json:"width" rule:"size" default:"164" doc:"points"`
 	Height     int         `json:"height" rule:"size" default:"45" doc:"points"`
+	QR         bool        `json:"qr" doc:"a QR code with the address of /check of this server at the right edge"`
 	Fields     []string    `json:"fieldsNameList" rule:"list" doc:"names of the fields to sign into"`
 	AllFields  bool        `json:"signAllFields" doc:"sign into every empty signature field"`
 }
@@ -285,6 +289,9 @@ var rules = map[string]func(p *optionParser, v reflect.Value) (why string){
 	"id": func(_ *optionParser, v reflect.Value) string {
 		return unless(v.String() == "" || xmldom.IsName(v.String()), "is not an XML name")
 	},
+	"commitment": func(_ *optionParser, v reflect.Value) string {
+		return unless(v.String() == "" || CommitmentOf(v.String()) != "", "is neither the name of a commitment (proof-of-approval, …) nor an object identifier")
+	},
 	"zone": func(_ *optionParser, v reflect.Value) string {
 		_, err := time.LoadLocation(v.String())
 		return unless(err == nil && v.String() != "" && v.String() != "Local", "is not the name of a time zone")
@@ -330,6 +337,18 @@ func (o *Options) TargetLevel() ades.Level {
 		level = max(level, ades.LevelT)
 	}
 	return level
+}
+
+// CommitmentOf is the object identifier of a commitment, by its name or itself;
+// "" for what is neither.
+func CommitmentOf(name string) string {
+	if id := ades.Commitment(name); id != "" {
+		return id
+	}
+	if oid.Valid(name) {
+		return name
+	}
+	return ""
 }
 
 func HashOf(name string) crypto.Hash {

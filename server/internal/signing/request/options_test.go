@@ -102,7 +102,7 @@ func TestEcho(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := map[string]int{"": 2, "cades": 14, "pades": 18, "xades": 16, "jades": 14, "pkcs1": 5}
+	count := map[string]int{"": 2, "cades": 16, "pades": 20, "xades": 18, "jades": 14, "pkcs1": 5}
 	for format, n := range count {
 		shown := o.Echo(format, "")
 		if len(shown) != n {

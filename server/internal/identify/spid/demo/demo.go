@@ -57,7 +57,7 @@ func Config(folder, publicURL string) (spid.Config, error) {
 		EntityID: base, Level: spid.DefaultLevel, IDPMetadata: []string{base + "/demo/spid/metadata"},
 		Key: filepath.Join(folder, "demo-spid.key"), Certificate: filepath.Join(folder, "demo-spid.pem"),
 		Organization: spid.Organization{Name: "DEMO", URL: base},
-		Contact:      spid.Contact{Kind: "public", Email: "demo@example.com", IPACode: "demo"},
+		Contact:      spid.Contact{Email: "demo@example.com", IPACode: "demo"},
 	}
 	if _, err := os.Stat(c.Key); err == nil {
 		return c, nil

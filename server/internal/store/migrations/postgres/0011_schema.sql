@@ -1,6 +1,8 @@
 -- +goose Up
 
--- Numbers stand first in the tables of many rows: behind texts they would be padded.
+-- Numbers stand first in the tables of many rows: behind texts they would be padded. Columns
+-- that change stand side by side: of a row that is updated the log has only what lies between
+-- the first byte that differs and the last.
 
 -- The store itself: whether it takes writes, the data key, and the keys of idempotent calls.
 create table pulse (
@@ -76,7 +78,8 @@ create table spent_tokens (
 	token_id     text  not null,
 	account_id   text  not null,
 	line_id      text  not null,
-	spent_at     bigint not null
+	spent_at     bigint not null,
+	mac          bytea not null -- keyed digest: which line a token was of
 );
 create index spent_tokens_token on spent_tokens (token_id);
 create index spent_tokens_spent on spent_tokens (spent_at);
@@ -89,24 +92,26 @@ create table wallets (
 );
 
 -- A movement of a wallet. One that a call was charged with says what for and how it
--- was paid, free ones and those of subscriptions too, which move no money.
+-- was paid, free ones and those of subscriptions too, which move no money. Once the
+-- record that it paid for is gone, that is null. Its account is no reference: each
+-- charge would lock, and log, the row of the account.
 create table wallet_transactions (
 	amount      bigint not null, -- that moved; spending is below zero
 	vat         bigint not null default 0,
 	created_at  bigint not null,
-	count       bigint not null default 0, -- what the charge pays for, in all
-	free        bigint not null default 0, -- of these
-	paid        bigint not null default 0, -- of these, with money
-	taken       bigint not null default 0, -- the money
-	refunded_at bigint not null default 0,
+	count       bigint default 0, -- what the charge pays for, in all
+	free        bigint default 0, -- of these
+	paid        bigint default 0, -- of these, with money
+	taken       bigint default 0, -- the money
+	refunded_at bigint default 0,
 	id          text not null primary key,
-	account_id  text not null references accounts (id),
+	account_id  text not null,
 	description text not null,
-	charge_id   text not null default '', -- that a later movement belongs to
-	token_id    text not null default '',
-	product     text not null default '', -- empty: it is no charge
-	subscribed  text not null default '', -- what subscriptions paid
-	record_id   text not null default ''
+	charge_id   text default '', -- that a later movement belongs to
+	token_id    text default '',
+	product     text default '', -- empty: it is no charge
+	subscribed  text default '', -- what subscriptions paid
+	record_id   text default ''
 );
 create index wallet_transactions_account on wallet_transactions (account_id, id) where amount <> 0;
 
@@ -363,6 +368,13 @@ create table client_certificates (
 
 -- Signature records.
 create table signatures (
+	turn             bigint not null default 0, -- of its account; 0: of a call that waits for it
+	error_number     bigint not null default 0,
+	failures         bigint not null default 0, -- how often work on it failed for reasons of our own
+	approval_until   bigint not null default 0,
+	acts             bigint not null default 0, -- of people, that were asked for and are not made yet
+	files_until      bigint not null default 0,
+	created_at       bigint not null,
 	id               text primary key,
 	account_id       text not null,
 	token_id         text not null default '',
@@ -370,45 +382,37 @@ create table signatures (
 	caller_address   text not null default '',
 	certificate_type text not null,
 	certificate_id   text not null default '',
-	state            text not null,
-	signature_type   text not null default '',
 	options          text not null default '{}',
 	title            text not null default '',
 	description      text not null default '',
-	error_number     bigint not null default 0,
-	error_message    text not null default '',
-	achieved_level   text not null default '',
-	signer           text not null default '', -- what is known of the certificate that signed, as JSON
-	secret           bytea, -- password and what else must wait, sealed; gone at the end
 	callback         bytea, -- sealed
 	charge_id        text not null default '',
 	approval         text not null default '', -- '', WAITING, APPROVED, REFUSED
-	turn             bigint not null default 0, -- of its account; 0: of a call that waits for it
-	lease_by         text not null default '', -- who is working on it
-	lease_until      bigint not null default 0,
-	approval_until   bigint not null default 0,
-	acts             bigint not null default 0, -- of people, that were asked for and are not made yet
 	approved_by      text not null default '',
 	approval_proof   bytea, -- that it was approved by that token, sealed
-	files_until      bigint not null default 0,
+	signature_type   text not null default '',
+	achieved_level   text not null default '',
+	signer           text not null default '', -- what is known of the certificate that signed, as JSON
+	error_message    text not null default '',
+	secret           bytea, -- password and what else must wait, sealed; gone at the end
 	starts           bigint not null default 0, -- how often work on it was begun
-	failures         bigint not null default 0, -- how often that failed for reasons of our own
-	deleted_at       bigint not null default 0,
-	created_at       bigint not null,
-	updated_at       bigint not null
+	lease_until      bigint not null default 0,
+	updated_at       bigint not null,
+	lease_by         text not null default '', -- who is working on it
+	state            text not null
 );
 -- Every filter of a list has an index that ends in the list's order, and every
--- sweep one of what it looks for alone. Tombstones stand in none.
-create index signatures_account on signatures (account_id, id) where deleted_at = 0;
-create index signatures_filters on signatures (account_id, certificate_type, signature_type, state, id) where deleted_at = 0;
+-- sweep one of what it looks for alone.
+create index signatures_account on signatures (account_id, id);
+create index signatures_filters on signatures (account_id, certificate_type, signature_type, state, id);
 -- What is to be worked on, in its order, and the last turn of an account. What waits for an
 -- approval stands in neither: a claim would read through all of it.
-create index signatures_turn on signatures (turn, id) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and deleted_at = 0 and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0);
-create index signatures_last_turn on signatures (account_id, turn) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and deleted_at = 0 and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0) and turn > 0;
+create index signatures_turn on signatures (turn, id) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0);
+create index signatures_last_turn on signatures (account_id, turn) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0) and turn > 0;
 create index signatures_approval on signatures (account_id, id) where approval = 'WAITING';
 create index signatures_approval_until on signatures (approval_until) where approval = 'WAITING';
-create index signatures_files on signatures (files_until) where files_until > 0 and deleted_at = 0;
-create index signatures_created on signatures (created_at) where deleted_at = 0;
+create index signatures_files on signatures (files_until) where files_until > 0 and state in ('DONE', 'ERROR');
+create index signatures_created on signatures (created_at) where state in ('DONE', 'ERROR');
 
 create table signature_files (
 	position     bigint  not null default 0,
@@ -460,12 +464,12 @@ create table signing_intents (
 	position       bigint not null,
 	created_at     bigint not null,
 	finished_at    bigint not null default 0,
+	outcome        text   not null default '', -- '', USED, SIGNED, FAILED, UNKNOWN
 	signature_id   text   not null,
 	id             text   not null,
 	account_id     text   not null,
 	certificate_id text   not null,
-	digest         bytea  not null,
-	outcome        text   not null default '' -- '', USED, SIGNED, FAILED, UNKNOWN
+	digest         bytea  not null
 );
 create index signing_intents_signature on signing_intents (signature_id);
 create index signing_intents_open on signing_intents (certificate_id) where outcome = '';
@@ -479,7 +483,7 @@ create sequence audit_arrival;
 create table audit_events (
 	created_at bigint not null,
 	base       bigint not null,
-	seq        bigint unique,
+	seq        bigint,
 	n          bigint default nextval('audit_arrival'), -- order of arrival, until it has a place
 	mac        bytea not null,
 	account_id text not null,
@@ -496,6 +500,7 @@ create index audit_events_standing on audit_events (record_id) where kind in ('c
 create index audit_events_standing_seq on audit_events (seq) where kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed');
 -- The last that was said of a credential: one that signs every day has many codes.
 create index audit_events_credential on audit_events (record_id, kind, seq) where kind in ('certificate-key', 'certificate-code');
+create unique index audit_events_seq on audit_events (seq) where seq is not null;
 -- What waits for its place is known by its arrival.
 create unique index audit_events_pending on audit_events (n) where seq is null;
 
@@ -543,7 +548,8 @@ create table callbacks (
 	field        text not null,
 	headers      bytea, -- sealed
 	custom       text not null default '',
-	body         bytea not null, -- sealed
+	state        text not null, -- that it tells of; the rest is in the record
+	reached_at   bigint not null, -- when the record came to it
 	retry        bigint not null,
 	settled      bigint not null default 0, -- attempts whose outcome is known
 	webhook_id   text not null, -- the same when a message is sent again

@@ -74,7 +74,8 @@ create table spent_tokens (
 	token_id     text  not null,
 	account_id   text  not null,
 	line_id      text  not null,
-	spent_at     integer not null
+	spent_at     integer not null,
+	mac          blob  not null -- keyed digest: which line a token was of
 );
 create index spent_tokens_token on spent_tokens (token_id);
 create index spent_tokens_spent on spent_tokens (spent_at);
@@ -87,24 +88,26 @@ create table wallets (
 );
 
 -- A movement of a wallet. One that a call was charged with says what for and how it
--- was paid, free ones and those of subscriptions too, which move no money.
+-- was paid, free ones and those of subscriptions too, which move no money. Once the
+-- record that it paid for is gone, that is null. Its account is no reference: each
+-- charge would lock, and log, the row of the account.
 create table wallet_transactions (
 	amount      integer not null, -- that moved; spending is below zero
 	vat         integer not null default 0,
 	created_at  integer not null,
-	count       integer not null default 0, -- what the charge pays for, in all
-	free        integer not null default 0, -- of these
-	paid        integer not null default 0, -- of these, with money
-	taken       integer not null default 0, -- the money
-	refunded_at integer not null default 0,
+	count       integer default 0, -- what the charge pays for, in all
+	free        integer default 0, -- of these
+	paid        integer default 0, -- of these, with money
+	taken       integer default 0, -- the money
+	refunded_at integer default 0,
 	id          text not null primary key,
-	account_id  text not null references accounts (id),
+	account_id  text not null,
 	description text not null,
-	charge_id   text not null default '', -- that a later movement belongs to
-	token_id    text not null default '',
-	product     text not null default '', -- empty: it is no charge
-	subscribed  text not null default '', -- what subscriptions paid
-	record_id   text not null default ''
+	charge_id   text default '', -- that a later movement belongs to
+	token_id    text default '',
+	product     text default '', -- empty: it is no charge
+	subscribed  text default '', -- what subscriptions paid
+	record_id   text default ''
 ) without rowid;
 create index wallet_transactions_account on wallet_transactions (account_id, id) where amount <> 0;
 
@@ -391,22 +394,21 @@ create table signatures (
 	files_until      bigint not null default 0,
 	starts           bigint not null default 0, -- how often work on it was begun
 	failures         bigint not null default 0, -- how often that failed for reasons of our own
-	deleted_at       bigint not null default 0,
 	created_at       bigint not null,
 	updated_at       bigint not null
 );
 -- Every filter of a list has an index that ends in the list's order, and every
--- sweep one of what it looks for alone. Tombstones stand in none.
-create index signatures_account on signatures (account_id, id) where deleted_at = 0;
-create index signatures_filters on signatures (account_id, certificate_type, signature_type, state, id) where deleted_at = 0;
+-- sweep one of what it looks for alone.
+create index signatures_account on signatures (account_id, id);
+create index signatures_filters on signatures (account_id, certificate_type, signature_type, state, id);
 -- What is to be worked on, in its order, and the last turn of an account. What waits for an
 -- approval stands in neither: a claim would read through all of it.
-create index signatures_turn on signatures (turn, id) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and deleted_at = 0 and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0);
-create index signatures_last_turn on signatures (account_id, turn) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and deleted_at = 0 and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0) and turn > 0;
+create index signatures_turn on signatures (turn, id) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0);
+create index signatures_last_turn on signatures (account_id, turn) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0) and turn > 0;
 create index signatures_approval on signatures (account_id, id) where approval = 'WAITING';
 create index signatures_approval_until on signatures (approval_until) where approval = 'WAITING';
-create index signatures_files on signatures (files_until) where files_until > 0 and deleted_at = 0;
-create index signatures_created on signatures (created_at) where deleted_at = 0;
+create index signatures_files on signatures (files_until) where files_until > 0 and state in ('DONE', 'ERROR');
+create index signatures_created on signatures (created_at) where state in ('DONE', 'ERROR');
 
 create table signature_files (
 	signature_id text    not null,
@@ -538,7 +540,8 @@ create table callbacks (
 	field        text not null,
 	headers      blob, -- sealed
 	custom       text not null default '',
-	body         blob not null, -- sealed
+	state        text not null, -- that it tells of; the rest is in the record
+	reached_at   bigint not null, -- when the record came to it
 	retry        bigint not null,
 	settled      bigint not null default 0, -- attempts whose outcome is known
 	webhook_id   text not null, -- the same when a message is sent again

@@ -9,7 +9,10 @@ import eu.europa.esig.dss.model.tsl.TLInfo;
 import eu.europa.esig.dss.model.tsl.LOTLInfo;
 import eu.europa.esig.dss.model.tsl.TLValidationJobSummary;
 import eu.europa.esig.dss.pades.validation.PDFDocumentValidator;
+import eu.europa.esig.dss.service.crl.OnlineCRLSource;
+import eu.europa.esig.dss.service.http.commons.CommonsDataLoader;
 import eu.europa.esig.dss.service.http.commons.FileCacheDataLoader;
+import eu.europa.esig.dss.service.ocsp.OnlineOCSPSource;
 import eu.europa.esig.dss.simplereport.SimpleReport;
 import eu.europa.esig.dss.spi.DSSUtils;
 import eu.europa.esig.dss.spi.client.http.DataLoader;
@@ -17,6 +20,7 @@ import eu.europa.esig.dss.spi.exception.DSSExternalResourceException;
 import eu.europa.esig.dss.spi.tsl.TrustedListsCertificateSource;
 import eu.europa.esig.dss.spi.validation.CommonCertificateVerifier;
 import eu.europa.esig.dss.spi.x509.CommonCertificateSource;
+import eu.europa.esig.dss.spi.x509.aia.DefaultAIASource;
 import eu.europa.esig.dss.tsl.function.GrantedOrRecognizedAtNationalLevelTrustAnchorPeriodPredicate;
 import eu.europa.esig.dss.tsl.job.TLValidationJob;
 import eu.europa.esig.dss.tsl.source.LOTLSource;
@@ -41,7 +45,7 @@ import java.util.Map;
 /**
  * Judges files with EU DSS and the trusted lists of a folder. It reads one JSON request a line and answers one line each;
  * the first line that it writes describes the lists. Nothing is fetched: a list that is not in the folder is missing, and
- * so is revocation data that is not in the file.
+ * so is revocation data that is not in the file, unless the request says that it is online.
  *
  * <p>Arguments: the folder of lists, the PEM file of the certificates that sign the list of lists.
  */
@@ -161,6 +165,11 @@ public final class Main {
         CommonCertificateVerifier verifier = new CommonCertificateVerifier();
         verifier.setTrustedCertSources(trusted);
         verifier.setAIASource(null);
+        if (q.path("online").asBoolean()) { // from loopback, where the certificates point to
+            verifier.setAIASource(new DefaultAIASource(new CommonsDataLoader()));
+            verifier.setOcspSource(new OnlineOCSPSource());
+            verifier.setCrlSource(new OnlineCRLSource());
+        }
         v.setCertificateVerifier(verifier);
         v.setValidationTime(Date.from(Instant.parse(q.get("at").asText())));
         List<DSSDocument> detached = new ArrayList<>();

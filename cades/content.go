@@ -1,0 +1,23 @@
+package cades
+
+import (
+	"context"
+	"crypto"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+)
+
+// StampContent obtains a token over a content, for Options.ContentTimestamps.
+func StampContent(ctx context.Context, content ades.Source, s ades.Stamper, hash crypto.Hash) ([]byte, error) {
+	h := hash.New()
+	if _, err := io.Copy(h, io.NewSectionReader(content, 0, content.Size())); err != nil {
+		return nil, fmt.Errorf("cades: read content: %w", err)
+	}
+	token, err := s.Stamp(ctx, hash, h.Sum(nil))
+	if err != nil {
+		return nil, fmt.Errorf("cades: time-stamp of the content: %w", err)
+	}
+	return token, nil
+}

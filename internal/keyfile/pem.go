@@ -1,0 +1,129 @@
+package keyfile
+
+import (
+	"crypto"
+	"crypto/cipher"
+	"crypto/des" // prescribed by RFC 8018
+	"crypto/md5" // prescribed by RFC 8018
+	"crypto/sha1"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// Key reads a private key of a PEM file: PKCS#8, PKCS#1 or SEC 1, as it is,
+// encrypted as PKCS#8 has it (RFC 5958), or as OpenSSL once did (RFC 1421). The
+// password is asked for only where there is one. It is nil for a block that is no
+// key, and ErrPassword for a wrong password.
+func Key(block *pem.Block, password func() (string, error)) (crypto.Signer, error) {
+	parse, ok := blocks[block.Type]
+	if !ok {
+		return nil, nil
+	}
+	plain := block.Bytes
+	if len(plain) > maxFile {
+		return nil, errors.New("private key over 1 MiB")
+	}
+	old := x509.IsEncryptedPEMBlock(block) //nolint:staticcheck // people have such keys
+	if block.Type == "ENCRYPTED PRIVATE KEY" || old {
+		pw, err := password()
+		if err != nil {
+			return nil, err
+		}
+		if !old {
+			return readPKCS8(plain, pw)
+		}
+		plain, err = x509.DecryptPEMBlock(block, []byte(pw)) //nolint:staticcheck // the same
+		if errors.Is(err, x509.IncorrectPasswordError) {
+			return nil, ErrPassword
+		}
+		if err != nil {
+			return nil, fmt.Errorf("private key: %w", err)
+		}
+	}
+	key, err := parse(plain)
+	switch {
+	case err != nil && old: // what a wrong password gives now and then has the right padding
+		return nil, ErrPassword
+	case err != nil:
+		return nil, fmt.Errorf("private key: %w", err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("a private key of type %T cannot sign", key)
+	}
+	return signer, nil
+}
+
+// blocks are those that hold a key.
+var blocks = map[string]func([]byte) (any, error){
+	"PRIVATE KEY":           x509.ParsePKCS8PrivateKey,
+	"ENCRYPTED PRIVATE KEY": x509.ParsePKCS8PrivateKey,
+	"RSA PRIVATE KEY":       func(b []byte) (any, error) { return x509.ParsePKCS1PrivateKey(b) },
+	"EC PRIVATE KEY":        func(b []byte) (any, error) { return x509.ParseECPrivateKey(b) },
+}
+
+// readPKCS8 opens an EncryptedPrivateKeyInfo.
+func readPKCS8(b []byte, password string) (crypto.Signer, error) {
+	s, err := der(b)
+	if err != nil {
+		return nil, fmt.Errorf("private key: %w", err)
+	}
+	var info, alg, sealed cryptobyte.String
+	if !s.ReadASN1(&info, cbasn1.SEQUENCE) || !info.ReadASN1(&alg, cbasn1.SEQUENCE) || !info.ReadASN1(&sealed, cbasn1.OCTET_STRING) {
+		return nil, fmt.Errorf("private key: %w", errShape)
+	}
+	r := &reader{passwords: secrets(password)}
+	if err := r.decrypt(alg, sealed, func(b []byte) error { return r.key(b, "") }); err != nil {
+		if errors.Is(err, ErrPassword) {
+			return nil, ErrPassword
+		}
+		return nil, fmt.Errorf("private key: %w", err)
+	}
+	return r.keys[0].signer, nil
+}
+
+// pbes1Schemes are those of PBES1 (RFC 8018, appendix A.3) with DES or RC2 of 64
+// bits, which old PKCS#8 files have.
+var pbes1Schemes = map[string]struct {
+	hash  func([]byte) []byte
+	block func(key []byte) (cipher.Block, error)
+}{
+	"1.2.840.113549.1.5.3":  {md5Sum, des.NewCipher},
+	"1.2.840.113549.1.5.6":  {md5Sum, func(key []byte) (cipher.Block, error) { return newRC2(key), nil }},
+	"1.2.840.113549.1.5.10": {sha1Sum, des.NewCipher},
+	"1.2.840.113549.1.5.11": {sha1Sum, func(key []byte) (cipher.Block, error) { return newRC2(key), nil }},
+}
+
+func md5Sum(b []byte) []byte  { s := md5.Sum(b); return s[:] }
+func sha1Sum(b []byte) []byte { s := sha1.Sum(b); return s[:] }
+
+// pbes1 makes the cipher of PBES1: PBKDF1 gives eight bytes of key and eight of
+// the vector.
+func (r *reader) pbes1(a identifier, pw secret) (func([]byte) ([]byte, error), error) {
+	scheme, ok := pbes1Schemes[a.id.String()]
+	if !ok {
+		return nil, a.unknown("encryption")
+	}
+	var p, salt cryptobyte.String
+	var n int
+	if !a.params.ReadASN1(&p, cbasn1.SEQUENCE) || !p.ReadASN1(&salt, cbasn1.OCTET_STRING) || !p.ReadASN1Integer(&n) {
+		return nil, errShape
+	}
+	if err := r.spend(n); err != nil {
+		return nil, err
+	}
+	t := append(append([]byte(nil), pw.text...), salt...)
+	for range n {
+		t = scheme.hash(t)
+	}
+	block, err := scheme.block(t[:8])
+	if err != nil {
+		return nil, err
+	}
+	return func(b []byte) ([]byte, error) { return openCBC(block, t[8:16], b) }, nil
+}

@@ -1,0 +1,192 @@
+package server
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// copyRows keeps rows of a table, to be put back as they were.
+func (s *Server) copyRows(t *testing.T, table, where string, args ...any) (back func()) {
+	t.Helper()
+	kept := "kept_" + table + "_" + store.NewID()
+	s.exec(t, `create table `+kept+` as select * from `+table+` where 1 = 0`)
+	s.exec(t, `insert into `+kept+` select * from `+table+` where `+where, args...)
+	return func() { s.exec(t, `insert into `+table+` select * from `+kept) }
+}
+
+// A token that was deleted has no records signed that wait, though somebody who writes
+// to the database puts its row back for as long as that takes, or writes that another
+// token is what it has become; nor does its family grow by such a word.
+func TestReturnedTokensPermitNothing(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *site) {
+		room := s.rooms()
+		token := func(auth string) (id, secret string) {
+			t.Helper()
+			var made struct{ ID, Token string }
+			if a := s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}}, "Authorization", auth); a.Status != 200 || json.Unmarshal(a.Data, &made) != nil {
+				t.Fatalf("%d %s", a.Status, a.Message)
+			}
+			return made.ID, made.Token
+		}
+		// asks has a record wait for an approval that a token has asked for.
+		asks := func(secret string) string {
+			t.Helper()
+			c := s.issued("otp", m{"securityLevel": 5})
+			r := s.record(s.do("POST", "/EU-QES_otp", m{
+				"inputDocuments": b64(samplePDF), "certificateUsername": c.user, "certificatePassword": c.pass, "certificateOtp": codeOf(t, c.secret, 0),
+			}, "Authorization", "Bearer "+secret))
+			if r.State != "WAIT_SIGN" {
+				t.Fatalf("%s %s", r.State, deref(r.ErrorMessage))
+			}
+			return r.ID
+		}
+		other, otherSecret := token(s.apiKey())
+		line := room.field(t, `select line_id from tokens where id = $1`, other)
+		becomes := func(id, line string) (undo func()) { // what nobody but the server may say
+			hash := []byte(id)
+			room.exec(t, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at, mac)
+				select $1, $2, account_id, $3, created_at, mac from tokens where id = $4`, hash, id, line, other)
+			return func() { room.exec(t, `delete from spent_tokens where refresh_hash = $1`, hash) }
+		}
+		deleted := func(id string) {
+			t.Helper()
+			if a := s.do("DELETE", "/tokens/"+id, nil, "Authorization", s.apiKey()); a.Status != 200 {
+				t.Fatalf("%d %s", a.Status, a.Message)
+			}
+		}
+		unsigned := func(what, record string) {
+			t.Helper()
+			if r := s.wait(record, "DONE", "ERROR"); r.State != "ERROR" || room.field(t, `select cast(count(*) as text) from signing_intents where signature_id = $1`, record) != "0" {
+				t.Errorf("%s: %s %s", what, r.State, deref(r.ErrorMessage))
+			}
+		}
+		approve := func(record, secret string) *answer {
+			return s.do("POST", "/approvals/"+record, nil, "Authorization", "Bearer "+secret)
+		}
+
+		// Its own child approves, once the asker is said to have become somebody else.
+		id, secret := token(s.apiKey())
+		_, child := token("Bearer " + secret)
+		record := asks(secret)
+		undo := becomes(id, line)
+		if a := approve(record, child); a.Status != 403 || a.code() != 129 {
+			t.Errorf("a child approves: %d/%d", a.Status, a.code())
+		}
+		undo()
+		if a := approve(record, otherSecret); a.Status != 200 {
+			t.Fatalf("%d/%d %s", a.Status, a.code(), a.Message)
+		}
+		if r := s.wait(record, "DONE", "ERROR"); r.State != "DONE" {
+			t.Errorf("%s %s", r.State, deref(r.ErrorMessage))
+		}
+
+		// The asker is deleted, and its row put back.
+		id, secret = token(s.apiKey())
+		record = asks(secret)
+		back := room.copyRows(t, "tokens", `id = $1`, id)
+		deleted(id)
+		back()
+		if a := approve(record, otherSecret); a.Status == 200 {
+			unsigned("the asker was put back", record)
+		}
+		room.exec(t, `delete from tokens where id = $1`, id)
+
+		// The asker is deleted, and said to have become another.
+		id, secret = token(s.apiKey())
+		record = asks(secret)
+		if a := approve(record, otherSecret); a.Status != 200 { // approved, and not signed yet or signed by now
+			t.Fatalf("%d/%d %s", a.Status, a.code(), a.Message)
+		}
+		s.wait(record, "DONE", "ERROR")
+		record = asks(secret)
+		deleted(id)
+		undo = becomes(id, line)
+		third, thirdSecret := token(s.apiKey())
+		if a := approve(record, thirdSecret); a.Status == 200 {
+			unsigned("the asker is said to be another", record)
+		}
+		undo()
+
+		// The approver is deleted before the record is signed.
+		id, secret = token(s.apiKey())
+		record = asks(secret)
+		s.run.stop() // nobody works on it until it is told to
+		h := s.rooms()
+		front := httptest.NewServer(api.Peer(h.newAPI().Handler()))
+		defer front.Close()
+		s.url = front.URL
+		if a := approve(record, thirdSecret); a.Status != 200 {
+			t.Fatalf("%d/%d %s", a.Status, a.code(), a.Message)
+		}
+		back = room.copyRows(t, "tokens", `id = $1`, third)
+		deleted(third)
+		back()
+		if err := work(h.sig.signing); err != nil {
+			t.Fatal(err)
+		}
+		unsigned("the approver was put back", record)
+		room.exec(t, `delete from tokens where id = $1`, third)
+		s.verifyAudit()
+	})
+}
+
+// A client certificate that was taken off the list does not count again because its row
+// is there again.
+func TestReturnedClientCertificates(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *site) {
+		room := s.rooms()
+		file, _ := selfSigned(t, t.TempDir())
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, _ := pem.Decode(text)
+		var made struct{ ID string }
+		if a := s.do("POST", "/client-certificates", m{"name": "mine", "certificate": string(text)}, "Authorization", s.apiKey()); a.Status != 200 || json.Unmarshal(a.Data, &made) != nil {
+			t.Fatalf("%d %s", a.Status, a.Message)
+		}
+		account := room.field(t, `select account_id from client_certificates where id = $1`, made.ID)
+		knows := func() bool {
+			t.Helper()
+			yes, err := room.sig.enroll.KnowsClient(t.Context(), account, block.Bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return yes
+		}
+		if !knows() {
+			t.Fatal("it is not known")
+		}
+		back := room.copyRows(t, "client_certificates", `id = $1`, made.ID)
+		if a := s.do("DELETE", "/client-certificates/"+made.ID, nil, "Authorization", s.apiKey()); a.Status != 200 {
+			t.Fatal(a.Message)
+		}
+		back()
+		if knows() {
+			t.Error("it was put back, and counts")
+		}
+		// Nor one that somebody else wrote, with the keyed digest of another.
+		other, _ := selfSigned(t, t.TempDir())
+		if text, err = os.ReadFile(other); err != nil {
+			t.Fatal(err)
+		}
+		block, _ = pem.Decode(text)
+		room.exec(t, `update client_certificates set fingerprint = $1 where id = $2`, enroll.Fingerprint(block.Bytes), made.ID)
+		if knows() {
+			t.Error("one that nobody registered counts")
+		}
+		if _, list := s.raw("GET", "/client-certificates", nil); strings.Contains(string(list), made.ID) {
+			t.Errorf("it is listed: %s", list)
+		}
+	})
+}
