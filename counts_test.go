@@ -29,6 +29,19 @@ var keysSince = map[string]string{
 	"master.pkcs11.token":    "likewise",
 	"master.pkcs11.pin_file": "likewise",
 	"master.pkcs11.key":      "likewise",
+	"prices.ses":             "what asking people to sign costs",
+	"ses.certificate":        "the seal that signs for people",
+	"ses.password":           "its password",
+	"ses.password_file":      "likewise",
+	"ses.expires":            "how long people have to sign",
+	"sms.url":                "codes and invitations go by SMS",
+	"sms.method":             "likewise",
+	"sms.headers":            "likewise",
+	"sms.body":               "likewise",
+	"operator.name":          "people who are asked to sign read who asks",
+	"operator.logo":          "likewise",
+	"operator.privacy_url":   "likewise",
+	"operator.terms_url":     "likewise",
 }
 
 func TestTablesAreCounted(t *testing.T) {
