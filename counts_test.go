@@ -13,8 +13,8 @@ import (
 // What one person has to know of the service is counted: one more needs a reason, and
 // is written down here.
 const (
-	mostTables = 47
-	mostMemos  = 12
+	mostTables = 49 // signers: who is asked to sign, and what they did; templates
+	mostMemos  = 13
 	mostLoops  = 9
 	mostKeys   = 130
 )
@@ -29,6 +29,19 @@ var keysSince = map[string]string{
 	"master.pkcs11.token":    "likewise",
 	"master.pkcs11.pin_file": "likewise",
 	"master.pkcs11.key":      "likewise",
+	"prices.ses":             "what asking people to sign costs",
+	"ses.certificate":        "the seal that signs for people",
+	"ses.password":           "its password",
+	"ses.password_file":      "likewise",
+	"ses.expires":            "how long people have to sign",
+	"sms.url":                "codes and invitations go by SMS",
+	"sms.method":             "likewise",
+	"sms.headers":            "likewise",
+	"sms.body":               "likewise",
+	"operator.name":          "people who are asked to sign read who asks",
+	"operator.logo":          "likewise",
+	"operator.privacy_url":   "likewise",
+	"operator.terms_url":     "likewise",
 }
 
 func TestTablesAreCounted(t *testing.T) {

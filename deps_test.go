@@ -28,6 +28,7 @@ internal/version
 internal/redact
 internal/fetch
 internal/await
+internal/draw
 internal/corpus             ades
 internal/foreign            ades
 internal/finding            ades internal/limits internal/visible
@@ -98,7 +99,8 @@ server/internal/csc/client         internal/* server/internal/remote
 server/internal/audit       ades tsp internal/atomicfile server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/remote server/internal/store
 server/internal/callback    server/internal/disk server/internal/fault internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store server/internal/span server/internal/audit
-server/internal/mail        server/internal/job
+server/internal/mail        internal/atomicfile server/internal/job
+server/internal/sms         internal/atomicfile internal/fetch
 server/internal/mail/mailtest
 server/internal/authority   server/internal/audit ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
@@ -118,11 +120,13 @@ server/internal/signing/request    ades internal/* server/internal/callback serv
 server/internal/signing/ledger     . ades internal/fetch server/internal/audit server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/intent server/internal/job server/internal/keys server/internal/signing/request server/internal/store
 server/internal/signing/documents  . ades asic cades jades pades xades internal/* server/internal/blob server/internal/fault server/internal/pdfmerge server/internal/signing/ledger server/internal/signing/request server/internal/store server/internal/upload
 server/internal/signing     . ades jades tsp internal/fetch internal/limits internal/memo server/internal/audit server/internal/blob server/internal/callback server/internal/csc/client server/internal/disk server/internal/enroll server/internal/fault server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/signing/documents server/internal/signing/ledger server/internal/signing/request server/internal/span server/internal/store internal/finding server/internal/remote
+server/internal/people      . ades pades internal/* server/internal/audit server/internal/authority server/internal/billing server/internal/blob server/internal/callback server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/job server/internal/keys server/internal/signing server/internal/signing/documents server/internal/signing/ledger server/internal/signing/request server/internal/store server/internal/upload
 server/internal/csc/server     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request
 server/internal/pdfmerge    ades internal/limits internal/pdf internal/pdf/rewrite
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
 server/internal/pages/look  report internal/visible server/internal/fault report/paper
 server/internal/pages/consent  server/internal/pages/look server/internal/fault server/internal/csc/server server/internal/api
+server/internal/pages/sign  internal/draw internal/fetch internal/memo server/internal/enroll server/internal/fault server/internal/identify server/internal/pages/look server/internal/people server/internal/signing/ledger
 server/internal/pages/enrol     report internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload server/internal/remote
 server/internal/pages/console  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request server/internal/billing server/internal/money
 server/internal/pages/omimap  omi report server/internal/api server/internal/pages/look server/internal/fault report/paper

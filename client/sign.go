@@ -122,6 +122,7 @@ type Record struct {
 	ErrorNumber     int            `json:"errorNumber"`
 	ErrorMessage    string         `json:"errorMessage"`
 	Signer          *Signer        `json:"signer"`
+	Signers         []Person       `json:"signers,omitzero"` // people who are asked to sign
 	Document        RecordDocument `json:"document"`
 }
 

@@ -39,6 +39,7 @@ func (c *Config) prices() (p billing.Prices, err error) {
 		"certificate":            {c.Money.Certificate, &p.Certificate},
 		"lookup":                 {c.Money.Lookup, &p.Lookup},
 		"lookup_subscription":    {c.Money.LookupSubscription, &p.LookupSubscription},
+		"ses":                    {c.Prices.SES, &p.SES},
 	} {
 		if *one.dst, err = money.ParseEuro(one.text); err != nil {
 			return p, fmt.Errorf("money.%s: %w", key, err)

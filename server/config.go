@@ -10,6 +10,7 @@ import (
 	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
+	"rogito.dev/rogito/server/internal/sms"
 )
 
 // Config is everything that can be set. It is read from defaults, one YAML
@@ -53,6 +54,10 @@ type Config struct {
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
 	Mail      mail.Config             `yaml:"mail"`
+	Prices    PricesConfig            `yaml:"prices"`
+	SES       SESConfig               `yaml:"ses"`
+	SMS       sms.Config              `yaml:"sms"`
+	Operator  OperatorConfig          `yaml:"operator"`
 	Sandbox   SandboxConfig           `yaml:"sandbox"`
 	Jobs      JobsConfig              `yaml:"jobs"`
 	Metrics   MetricsConfig           `yaml:"metrics"`
@@ -127,6 +132,19 @@ type MoneyConfig struct {
 	VAT                   int    `yaml:"vat" doc:"percent of value added tax that a transaction names"`
 }
 
+// PricesConfig is the price list of what people sign.
+type PricesConfig struct {
+	SES string `yaml:"ses" doc:"a request that people sign (EU-SES, EU-AES), in EUR"`
+}
+
+// SESConfig is about documents that people sign.
+type SESConfig struct {
+	Certificate  string        `yaml:"certificate" doc:"username of the seal on this server that signs for people (EU-SES); empty: the server's own seal"`
+	Password     string        `yaml:"password" secret:"true" doc:"its password; meant for the environment"`
+	PasswordFile string        `yaml:"password_file" doc:"file with its password"`
+	Expires      time.Duration `yaml:"expires" doc:"how long people have to sign, where a request says nothing"`
+}
+
 // OMIConfig is about real-estate quotations.
 type OMIConfig struct {
 	FreePerDay int    `yaml:"free_per_day" doc:"free quotations of an account in a day (UTC); -1: all are free"`
@@ -183,6 +201,15 @@ type AuditConfig struct {
 	ExportEvery time.Duration `yaml:"export_every" doc:"how often, if there is anything new"`
 }
 
+// OperatorConfig is who runs this server, for the people who are asked to sign and
+// who get certificates.
+type OperatorConfig struct {
+	Name       string `yaml:"name" doc:"name of who runs this server, on the pages for signers and holders and in messages to them; empty: Rogito"`
+	Logo       string `yaml:"logo" doc:"file with the operator's logo for those pages: PNG, JPEG or SVG, at most 256 kB; empty: none"`
+	PrivacyURL string `yaml:"privacy_url" doc:"address of the privacy notice, linked from those pages and messages"`
+	TermsURL   string `yaml:"terms_url" doc:"address of the terms of use, linked from those pages"`
+}
+
 // SandboxConfig is what the first start of a sandbox makes beside its own.
 type SandboxConfig struct {
 	Certificates []SandboxCertificate `yaml:"certificates" doc:"test pairs of the operator's choice: kind (automatic, otp, eseal), username, password"`
@@ -223,8 +250,10 @@ func Defaults() Config {
 			Signature: "0.050", SignatureSubscription: "0.013",
 			Certificate: "137", Lookup: "0.02", LookupSubscription: "0.003", VAT: 22,
 		},
-		Trust: TrustConfig{Lists: true},
-		OMI:   OMIConfig{FreePerDay: 1440},
+		Prices: PricesConfig{SES: "0.09"},
+		SES:    SESConfig{Expires: 30 * 24 * time.Hour},
+		Trust:  TrustConfig{Lists: true},
+		OMI:    OMIConfig{FreePerDay: 1440},
 		Signing: SigningConfig{
 			LockFailures: 5, LockTime: 15 * time.Minute, Hold: time.Minute,
 			Levels: map[int][]string{
@@ -242,6 +271,7 @@ func Defaults() Config {
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour, ExportEvery: 24 * time.Hour},
 		Mail:      mail.Config{Security: "starttls"},
+		SMS:       sms.Config{Method: "POST"},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
 		Telemetry: monitor.TelemetryConfig{Sample: 0.1},
 		Log:       logging.Config{Level: "info"},

@@ -36,6 +36,10 @@ func TestExamplesRun(t *testing.T) {
 					where = strings.Replace(path, "{token}", token, 1)
 				case strings.HasSuffix(path, "/password"):
 					where = strings.Replace(path, "{id}", certificateOf(t, base, box, "EU-QES_automatic"), 1)
+				case strings.HasSuffix(path, "/replace"):
+					body := `{"inputDocuments":"` + b64(samplePDF) + `","signers":[{"name":"A","surname":"B","email":"a@example.org","authentication":["email"],"signatures":[]}]}`
+					id := made(t, base, box, "POST", "/EU-SES", body, "id")
+					where = strings.Replace(strings.Replace(path, "{id}", id, 1), "{signer}", signerOf(t, base, box, id), 1)
 				case strings.HasSuffix(path, "/review"):
 					where = strings.Replace(path, "{id}", handedIn(t, base, box), 1)
 				}
@@ -66,6 +70,22 @@ func TestExamplesRun(t *testing.T) {
 	if ran < 18 {
 		t.Errorf("only %d examples ran", ran)
 	}
+}
+
+// signerOf is the id of the first signer of a record.
+func signerOf(t *testing.T, base string, box *Sandbox, id string) string {
+	t.Helper()
+	a, err := apitest.Send(t.Context(), http.DefaultClient, "GET", base+"/signatures/"+id, nil, "Authorization", "Bearer "+box.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Data struct{ Signers []struct{ ID string } }
+	}
+	if err := json.Unmarshal(a.Body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer.Data.Signers[0].ID
 }
 
 // made sends a request that must be taken, and returns a member of its data.

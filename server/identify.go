@@ -164,11 +164,14 @@ func (s *Server) mountPages(a *api.API) {
 		s.demo.ShowCards(func(r *http.Request) (givenName, surname, fiscalCode string) {
 			if c, err := s.sig.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret")); err == nil {
 				givenName, surname, fiscalCode = c.Ordered().GivenName, c.Ordered().Surname, c.Ordered().FiscalCode
+			} else if v, err := s.sig.people.Find(r.Context(), r.PathValue("id"), r.PathValue("secret")); err == nil {
+				givenName, surname = v.Person.Name, v.Person.Surname
 			}
 			return givenName, surname, fiscalCode
 		}, p.Show)
 	}
 	api.MountPages(a, p, more...)
+	s.mountSigners(a, site, p)
 	a.Mount("/csc/oauth2/authorize", consent.New(site, s.sig.csc, s.cfg.PublicURL+"/csc"), http.MethodGet, http.MethodHead, http.MethodPost)
 	if s.cfg.Console.Enabled {
 		s.mountConsole(a, site)

@@ -264,7 +264,7 @@ func (c *Config) checkMaster() error {
 
 // check finds what cannot work, before anything is opened.
 func (c *Config) check() error {
-	if err := errors.Join(c.TLS.Check(), c.CORS.Check(), c.Mail.Check()); err != nil {
+	if err := errors.Join(c.TLS.Check(), c.CORS.Check(), c.Mail.Check(), c.SMS.Check()); err != nil {
 		return err
 	}
 	if err := c.checkMaster(); err != nil {
@@ -279,7 +279,10 @@ func (c *Config) check() error {
 			return fmt.Errorf("trusted_proxies: %s is too wide: whoever is in it can claim any address; name the networks of your proxies", p)
 		}
 	}
-	for key, value := range map[string]string{"public_url": c.PublicURL, "status_url": c.StatusURL} {
+	for key, value := range map[string]string{
+		"public_url": c.PublicURL, "status_url": c.StatusURL,
+		"operator.privacy_url": c.Operator.PrivacyURL, "operator.terms_url": c.Operator.TermsURL,
+	} {
 		u, err := url.Parse(value)
 		if value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 			return fmt.Errorf("%s: %q is not an http(s) address", key, value)

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bytes"
+	"errors"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -56,8 +59,41 @@ func (s *Server) newSite(a *api.API) *look.Site {
 	if s.cfg.Console.Enabled {
 		site.Doors = doors
 	}
+	site.Operator = look.Operator{Name: s.cfg.Operator.Name, Privacy: s.cfg.Operator.PrivacyURL, Terms: s.cfg.Operator.TermsURL}
+	if name, logo, err := s.cfg.Operator.logo(); err != nil {
+		s.log.Warn("operator.logo is not shown", "error", err)
+	} else if name != "" {
+		site.Operator.Logo = name
+		site.Add(name, logo)
+	}
 	a.Mount("/pages/*", http.HandlerFunc(site.Static))
 	return site
+}
+
+// maxLogo bounds the operator's logo, which every page for a private person shows.
+const maxLogo = 256 << 10
+
+// logo reads the operator's logo, and says what its file is called on the pages.
+func (c *OperatorConfig) logo() (name string, content []byte, err error) {
+	if c.Logo == "" {
+		return "", nil, nil
+	}
+	b, err := os.ReadFile(c.Logo)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(b) > maxLogo {
+		return "", nil, errors.New("it is larger than 256 kB")
+	}
+	kinds := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/svg+xml": ".svg"}
+	media := http.DetectContentType(b)
+	if bytes.Contains(b[:min(len(b), 1024)], []byte("<svg")) {
+		media = "image/svg+xml"
+	}
+	if kinds[media] == "" {
+		return "", nil, errors.New("it is neither PNG, JPEG nor SVG")
+	}
+	return "operator" + kinds[media], b, nil
 }
 
 // mountConsole adds the pages that console.enabled is about, a line or two for

@@ -59,7 +59,7 @@ func (s *Server) forgetKeys(ctx context.Context) error {
 
 // sweepBlobs removes blobs that nobody refers to.
 func (s *Server) sweepBlobs(ctx context.Context) error {
-	found, err := blob.Sweep(disk.Reclaiming(ctx), s.blobs, time.Now(), s.sig.signing.HoldsBlobs, s.sig.enroll.HoldsBlobs,
+	found, err := blob.Sweep(disk.Reclaiming(ctx), s.blobs, time.Now(), s.sig.signing.HoldsBlobs, s.sig.enroll.HoldsBlobs, s.sig.people.HoldsBlobs,
 		func(ctx context.Context, ids []string) ([]string, error) {
 			return publication.HoldsBlobs(ctx, s.db.Read(), ids)
 		})

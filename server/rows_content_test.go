@@ -12,16 +12,18 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"rogito.dev/rogito/server/internal/account"
 )
 
 // content is what an installation is filled with, as far as its use needs to know.
 type content struct {
-	fresh   *Server // that serves now
-	other   string  // id of another account
-	own     string  // of the sandbox's
-	reviews []string
+	asksNext *guest  // who may sign
+	fresh    *Server // that serves now
+	other    string  // id of another account
+	own      string  // of the sandbox's
+	reviews  []string
 
 	changed, removed, refreshed, plain newToken
 	card                               []byte // a client certificate, DER
@@ -108,6 +110,7 @@ func (x *rowsTried) fill() {
 	x.must("POST", "/client-certificates", m{"name": "second", "certificate": string(text)}, "Authorization", x.apiKey())
 
 	x.fillOrders()
+	x.fillPeople() // before there is something else to be worked on
 	x.fillRecords()
 	x.fillCSC()
 
@@ -169,6 +172,42 @@ func (x *rowsTried) fillRecords() {
 	gone := x.sign(b64(sampleTXT)).ID
 	x.must("DELETE", "/signatures/"+gone, nil)
 	x.must("POST", "/EU-QES_automatic", x.body(b64(sampleTXT)), "Idempotency-Key", "another key")
+}
+
+// fillPeople has people asked: one has signed and the other was sent a code, all have
+// signed, and nobody has yet.
+func (x *rowsTried) fillPeople() {
+	x.t.Helper()
+	step := func() {
+		x.t.Helper()
+		if err := work(x.fresh.sig.signing); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	var all []*asked
+	for _, n := range []int{2, 1, 1} {
+		r := &asked{}
+		a := x.must("POST", "/EU-SES", m{"title": "asked", "inputDocuments": b64(samplePDF), "signers": signersOf(n), "callback": m{"url": "https://nowhere.invalid/hook", "retry": 0}})
+		if err := json.Unmarshal(a.Data, r); err != nil {
+			x.t.Fatal(err)
+		}
+		step()
+		all = append(all, x.asked(r.ID, "WAIT_SIGNERS"))
+	}
+	for _, g := range []*guest{x.guests(x.fresh, all[0])[0], x.guests(x.fresh, all[1])[0]} {
+		g.proves()
+		if err := g.clicks(200 * time.Millisecond); err != nil {
+			x.t.Fatal(err)
+		}
+		step()
+	}
+	step() // the second is closed
+	x.asked(all[1].ID, "DONE")
+	x.asksNext = x.guests(x.fresh, all[0])[1]
+	x.asksNext.proves()
+	for _, name := range []string{"one", "two"} {
+		x.must("POST", "/templates", m{"name": name, "inputDocuments": b64(samplePDF), "signers": []m{{"place": "tenant"}}})
+	}
 }
 
 func (x *rowsTried) fillCSC() {

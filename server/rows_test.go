@@ -143,7 +143,7 @@ func (x *rowsTried) readTables() {
 var (
 	uniqueColumns = map[string][]string{
 		"accounts": {"email"}, "tokens": {"hash", "refresh_hash", "line_id"}, "credentials": {"username", "public_key"},
-		"client_certificates": {"fingerprint"}, "csc_tokens": {"hash"}, "csc_sads": {"hash"}, "identification_requests": {"token"},
+		"client_certificates": {"fingerprint"}, "signers": {"id"}, "csc_tokens": {"hash"}, "csc_sads": {"hash"}, "identification_requests": {"token"},
 	}
 	// Tables whose keys are digests of what nobody else knows.
 	digestKeys = []string{"csc_sads", "identification_requests"}

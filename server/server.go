@@ -171,6 +171,9 @@ func (c *Config) readSecrets() error {
 	if err := read("s3.secret_key_file", c.S3.SecretKeyFile, &c.S3.SecretKey); err != nil {
 		return err
 	}
+	if err := read("ses.password_file", c.SES.PasswordFile, &c.SES.Password); err != nil {
+		return err
+	}
 	if err := read("mail.password_file", c.Mail.PasswordFile, &c.Mail.Password); err != nil {
 		return err
 	}

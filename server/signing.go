@@ -25,6 +25,7 @@ import (
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/signing/ledger"
@@ -49,6 +50,7 @@ type signingParts struct {
 	enroll    *enroll.Service
 	signing   *signing.Service
 	records   *signatures.Signatures
+	people    *people.Service
 	csc       *cscserver.Service
 	token     keys.Token
 	providers remoteProviders
@@ -214,10 +216,17 @@ func (s *Server) openRecords() error {
 		Limits:    request.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
-		SpoolDir: s.spool, Check: s.cfg.PublicURL + "/check", Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
+		SpoolDir: s.spool, PublicURL: s.cfg.PublicURL, Check: s.cfg.PublicURL + "/check", Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
 		Providers: providers, Revoked: s.revoked, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits, Able: s.able,
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})
+	messenger, err := s.openMessenger()
+	if err != nil {
+		return err
+	}
+	w.people = people.New(people.Parts{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Authority: w.authority, Audit: w.audit, Signing: w.signing, Jobs: s.jobs, Messenger: messenger,
+	}, people.Config{Operator: s.cfg.Operator.Name, Expires: s.cfg.SES.Expires, Seal: s.cfg.SES.Certificate, SealPassword: s.cfg.SES.Password, Log: s.log})
 	w.csc = cscserver.New(cscserver.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscserver.Config{})
 	return nil
 }
@@ -256,6 +265,7 @@ func (s *Server) registerSigning(a *api.API) {
 		host = u.Hostname()
 	}
 	signatures.RegisterSignatures(a, records)
+	signatures.RegisterPeople(a, &signatures.People{Signatures: records, Service: w.people})
 	verification.RegisterVerify(a, s.verification())
 	signatures.RegisterApprovals(a, records)
 	signatures.RegisterCertificates(a, certificates)
@@ -282,6 +292,7 @@ func (s *Server) startSigning(ctx context.Context) {
 	w := &s.sig
 	s.jobs.Add(w.signing.Source(s.jobs.Workers()))
 	s.jobs.Add(w.callbacks.Source())
+	w.people.Register()
 	s.jobs.Register(enroll.IssueKind, job.Kind{Work: func(ctx context.Context, i job.Item) error {
 		_, err := w.enroll.Issue(ctx, i.ID)
 		return err

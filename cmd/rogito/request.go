@@ -35,6 +35,9 @@ type requestCommand struct {
 	Type         string   `help:"cades, pades, xades or pkcs1; absent: by content"`
 	Level        string   `default:"B" help:"B, T, LT, LTA or LTV"`
 	Batch        bool     `help:"sign each document on its own"`
+	Signer       []string `sep:"none" placeholder:"NAME,EMAIL[,MOBILE]" help:"ask this person to sign in a browser, with a code by mail and, where there is a number, by SMS; once for each person"`
+	InOrder      bool     `help:"the signers sign one after another, in the order given"`
+	Wait         bool     `help:"wait until all signers have signed, and fetch the document"`
 	Title        string   `help:"title of the request"`
 	Options      string   `placeholder:"JSON" help:"further options, as the API has them"`
 	Out          string   `type:"path" placeholder:"DIR" default:"." help:"folder for the signed document"`
@@ -46,9 +49,14 @@ func (requestCommand) Help() string {
 	return example(`
 Sends documents to a running server, follows the work, and writes the signed
 document beside you. On the machine of a sandbox nothing but the files is
-needed.`,
+needed.
+
+With --signer no certificate signs: each person gets a link by mail, reads the
+PDFs, proves the address by a code and signs in a browser. The links are printed,
+one a line; in a sandbox nothing is sent, and the messages lie in DATA/outbox.`,
 		"rogito request contract.pdf",
-		"rogito request --batch --level T *.pdf --out signed")
+		"rogito request --batch --level T *.pdf --out signed",
+		"rogito request --signer 'Ada Prova,ada@example.org' --in-order --signer 'Ugo Rossi,ugo@example.org' contract.pdf")
 }
 
 // apiClient talks to a running server.
@@ -66,9 +74,17 @@ func (c *requestCommand) Run(s *session) error {
 	}
 	p := s.newProgress("sending")
 	api.sent = p.at
+	operation := "/EU-QES_" + c.Kind
+	if len(c.Signer) > 0 {
+		operation = "/EU-SES"
+	}
 	var rec requestRecord
-	if err := api.call(s.ctx, http.MethodPost, "/EU-QES_"+c.Kind, body, &rec); err != nil {
+	if err := api.call(s.ctx, http.MethodPost, operation, body, &rec); err != nil {
 		return err
+	}
+	if len(c.Signer) > 0 && !c.Wait {
+		p.end()
+		return c.sent(s, &rec)
 	}
 	for rec.State != "DONE" && rec.State != "ERROR" {
 		select {
@@ -84,8 +100,31 @@ func (c *requestCommand) Run(s *session) error {
 	return c.finish(s, api, &rec)
 }
 
+// sent says where each person signs.
+func (c *requestCommand) sent(s *session, rec *requestRecord) error {
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(rec)
+	}
+	if rec.State == "ERROR" {
+		return fmt.Errorf("record %s ended in error %d: %s", rec.ID, *rec.ErrorNumber, *rec.ErrorMessage)
+	}
+	s.printf("%s\n", rec.ID)
+	for _, one := range rec.Signers {
+		s.printf("%s %s  %s\n", one.Name, one.Surname, one.URL)
+	}
+	return nil
+}
+
+type requestSigner struct {
+	Name    string `json:"name"`
+	Surname string `json:"surname"`
+	State   string `json:"state"`
+	URL     string `json:"url"`
+}
+
 type requestRecord struct {
 	ID           string          `json:"id"`
+	Signers      []requestSigner `json:"signers,omitempty"`
 	State        string          `json:"state"`
 	ErrorNumber  *int            `json:"errorNumber"`
 	ErrorMessage *string         `json:"errorMessage"`
@@ -110,12 +149,51 @@ func (c *requestCommand) prepare(s *session) (*apiClient, []byte, error) {
 	if err := c.findToken(s, api, box); err != nil {
 		return nil, nil, err
 	}
-	password, err := c.findPassword(s, box)
-	if err != nil {
-		return nil, nil, err
+	body := map[string]any{"title": c.Title}
+	options := map[string]any{"level": c.Level}
+	if len(c.Signer) > 0 {
+		signers, err := c.signers()
+		if err != nil {
+			return nil, nil, err
+		}
+		body["signers"] = signers
+	} else {
+		password, err := c.findPassword(s, box)
+		if err != nil {
+			return nil, nil, err
+		}
+		body["certificateUsername"], body["certificatePassword"] = c.Username, password
+		options["asyncSignature"], options["batch"] = true, c.Batch
 	}
-	body, err := c.body(password)
-	return api, body, err
+	b, err := c.body(body, options)
+	return api, b, err
+}
+
+// signers are the people of --signer, as the API has them.
+func (c *requestCommand) signers() (all []map[string]any, err error) {
+	for i, text := range c.Signer {
+		parts := strings.Split(text, ",")
+		if len(parts) < 2 || len(parts) > 3 {
+			return nil, fmt.Errorf("--signer: %q is not NAME,EMAIL or NAME,EMAIL,MOBILE", text)
+		}
+		words := strings.Fields(parts[0])
+		if len(words) < 2 {
+			return nil, fmt.Errorf("--signer: %q is not a given name and a surname", parts[0])
+		}
+		last := len(words) - 1
+		one := map[string]any{
+			"name": strings.Join(words[:last], " "), "surname": words[last], "email": strings.TrimSpace(parts[1]),
+			"authentication": []string{"email"}, "signatures": []any{},
+		}
+		if len(parts) == 3 {
+			one["mobile"], one["authentication"] = strings.TrimSpace(parts[2]), []string{"email", "sms"}
+		}
+		if c.InOrder {
+			one["order"] = i + 1
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 func sandboxOf(data string) *server.Sandbox {
@@ -161,14 +239,13 @@ func (c *requestCommand) findPassword(s *session, box *server.Sandbox) (string, 
 	return ask.read(s)
 }
 
-func (c *requestCommand) body(password string) ([]byte, error) {
-	options := map[string]any{"asyncSignature": true, "level": c.Level, "batch": c.Batch}
+func (c *requestCommand) body(body, options map[string]any) ([]byte, error) {
 	if c.Options != "" {
 		if err := json.Unmarshal([]byte(c.Options), &options); err != nil {
 			return nil, fmt.Errorf("--options: %w", err)
 		}
 	}
-	body := map[string]any{"certificateUsername": c.Username, "certificatePassword": password, "title": c.Title, "options": options}
+	body["options"] = options
 	if c.Type != "" {
 		body["signatureType"] = c.Type
 	}

@@ -139,6 +139,7 @@ var nouns = map[string]func(*testing.T, *world){
 	"access":                      testAccess,
 	"limits":                      testLimits,
 	"other codes":                 testOtherCodes,
+	"people":                      testPeople,
 	"problems":                    testProblems,
 	"sandbox":                     testSandbox,
 }

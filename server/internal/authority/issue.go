@@ -287,3 +287,24 @@ func (a *Authority) status(ctx context.Context, serial *big.Int) (ca.Status, err
 	}
 	return ca.Status{RevokedAt: store.Time(r.revoked), Reason: r.reason}, nil
 }
+
+// actLife is how long a certificate for one act is good.
+const actLife = 30 * time.Minute
+
+// IssueAct makes a certificate for one act of a person: its key is used once, and the
+// subject is what was proven and nothing else. It is never a qualified one.
+func (a *Authority) IssueAct(ctx context.Context, tx *store.Tx, s Subject, public crypto.PublicKey) (*x509.Certificate, error) {
+	now := a.config.Now().Truncate(time.Second)
+	name := a.subject(Order{Subject: s})
+	name.DNQualifier = ""
+	statements := a.statements(Order{})
+	statements.NotQualified = true
+	cert, err := a.issuing.Signer(ca.Request{
+		Subject: name, PublicKey: public, NotBefore: now.Add(-time.Minute), NotAfter: now.Add(actLife), Policies: []string{policySign},
+		OCSP: a.statusURL("/pki/ocsp"), IssuerCertificate: a.statusURL("/pki/ca.crt"), CRL: a.statusURL("/pki/ca.crl"), CPS: a.url("/pki/cps"),
+	}, statements)
+	if err != nil {
+		return nil, fmt.Errorf("authority: issue: %w", err)
+	}
+	return cert, a.record(ctx, tx, "act "+cert.SerialNumber.String(), cert)
+}

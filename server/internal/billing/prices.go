@@ -22,6 +22,7 @@ const (
 	ProductSignature   = "signature"
 	ProductCertificate = "certificate"
 	ProductLookup      = "lookup"
+	ProductSES         = "ses"
 )
 
 // Prices is the price list: net of value added tax.
@@ -29,6 +30,7 @@ type Prices struct {
 	Signature             money.Micro
 	SignatureSubscription money.Micro
 	Certificate           money.Micro
+	SES                   money.Micro // people are asked to sign
 	Lookup                money.Micro
 	LookupSubscription    money.Micro
 	FreeLookups           int64 // a day; -1: all are free
@@ -53,6 +55,7 @@ func (p Prices) Check() error {
 		{"certificate", p.Certificate},
 		{"lookup", p.Lookup},
 		{"lookup_subscription", p.LookupSubscription},
+		{"ses", p.SES},
 	} {
 		if one.price < 0 || one.price > maxPrice {
 			return fmt.Errorf("money.%s: a price is between 0 and %s EUR", one.name, maxPrice)
@@ -70,7 +73,7 @@ func (p Prices) Check() error {
 // DefaultPrices is the price list where none is configured.
 func DefaultPrices() Prices {
 	return Prices{
-		Signature: 50_000, SignatureSubscription: 13_000, Certificate: 137 * money.Euro,
+		Signature: 50_000, SignatureSubscription: 13_000, Certificate: 137 * money.Euro, SES: 90_000,
 		Lookup: 20_000, LookupSubscription: 3_000, FreeLookups: 1440, VAT: 22,
 	}
 }
@@ -80,6 +83,8 @@ func (p Prices) product(e account.Endpoint) (Product, bool) {
 	switch {
 	case e.Method == "POST" && strings.HasPrefix(e.Segment, "EU-QES_"):
 		return Product{Name: ProductSignature, Price: p.Signature, Subscription: p.SignatureSubscription}, true
+	case e.Method == "POST" && (e.Segment == "EU-SES" || e.Segment == "EU-AES"):
+		return Product{Name: ProductSES, Price: p.SES, Subscription: p.SES}, true
 	case e.Method == "POST" && e.Segment == "certificates":
 		return Product{Name: ProductCertificate, Price: p.Certificate, Subscription: p.Certificate}, true
 	case (e.Method == "GET" || e.Method == "POST") && e.Segment == "IT-omi":

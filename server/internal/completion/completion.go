@@ -142,7 +142,7 @@ func (c *Certificate) verify(ctx context.Context) error {
 		c.why = gone
 		return nil
 	}
-	o := rogito.VerifyOptions{Recursive: r.Options.Batch}
+	o := rogito.VerifyOptions{Recursive: r.Options.Batch || r.ByPeople() && r.Documents() > 1}
 	if r.Options.Detached && !r.Options.Batch {
 		files := append([]*ledger.File{r.Validated}, r.Inputs...)
 		together := r.Type == "jades" && len(r.Inputs) > 1 // what was validated is an archive of them

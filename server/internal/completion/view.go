@@ -113,6 +113,9 @@ func (c *Certificate) view(lang paper.Lang) *view {
 		}
 	}
 	c.annex(v, in)
+	if c.record.ByPeople() {
+		c.people(v, in)
+	}
 	return v
 }
 
@@ -126,15 +129,19 @@ func (c *Certificate) steps(lang paper.Lang, i int) (all []step) {
 	for i+n < len(c.entries) && c.entries[i+n].Kind == c.entries[i].Kind {
 		n++
 	}
+	people := c.entries[i].Kind == ledger.KindPerson // each does another thing
 	zone := c.of.Zone
 	if zone == nil {
 		zone = time.UTC
 	}
 	for _, e := range c.entries[i : i+n] {
 		at := time.UnixMilli(e.CreatedAt).In(zone)
+		if log, d := detailOf(e); people && log != "" && personSteps[d.What] == (look.Text{}) {
+			continue
+		}
 		what, more := c.happened(e, lang)
 		one := step{lang.Day(at, zone), at.Format("15:04:05 MST"), what.In(lang), more}
-		if n > fewSteps {
+		if n > fewSteps && !people {
 			one.What, one.More = one.What+look.T(" (first of %d such steps)", " (primo di %d passi uguali)").With(n).In(lang), ""
 			return append(all, one)
 		}

@@ -18,6 +18,8 @@ import (
 type detail struct {
 	Address      string `json:"address"`
 	Index        int    `json:"index"`
+	What         string `json:"what"` // of a signer
+	Position     int    `json:"position"`
 	SHA256       string `json:"sha256"`
 	URL          string `json:"url"`
 	Documents    int    `json:"documents"`
@@ -56,6 +58,14 @@ func (c *Certificate) happened(e *audit.Entry, lang paper.Lang) (what look.Text,
 		return look.T("The details of this step were erased", "I dettagli di questo passo sono stati cancellati"), ""
 	}
 	switch e.Kind {
+	case ledger.KindPerson:
+		step := personSteps[d.What]
+		if step == (look.Text{}) {
+			step = look.T("Signer %d went on", "Il firmatario %d è andato avanti")
+		}
+		return step.With(d.Position + 1), d.Address
+	case "closing":
+		return look.T("Everybody has signed", "Hanno firmato tutti"), ""
 	case "request":
 		return look.T("The request to sign arrived from %s", "La richiesta di firma è arrivata da %s").With(d.Address), ""
 	case "input":

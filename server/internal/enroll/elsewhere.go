@@ -80,12 +80,7 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 	if err != nil {
 		return nil, asFault(err)
 	}
-	row := digestOf(method, d.Request)
-	r := request{ID: d.Request, State: d.State, Until: store.Millis(d.Until)}
-	if b != "" {
-		r.Browser = b.hash()
-	}
-	sealed, err := s.seal(requestPurpose, c.ID+"/"+row, r)
+	keep, err := s.requestOf(c.ID, method, d, b)
 	if err != nil {
 		return nil, err
 	}
@@ -97,20 +92,34 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 				return err
 			}
 		}
+		return keep(ctx, tx)
+	})
+}
+
+// requestOf keeps a request of an order, or of somebody else who is identified, for the
+// browser that asks.
+func (s *Service) requestOf(id, method string, d *identify.Departure, b Browser) (func(context.Context, *store.Tx) error, error) {
+	row := digestOf(method, d.Request)
+	r := request{ID: d.Request, State: d.State, Until: store.Millis(d.Until)}
+	if b != "" {
+		r.Browser = b.hash()
+	}
+	sealed, err := s.seal(requestPurpose, id+"/"+row, r)
+	return func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.Exec(ctx, `insert into identification_requests (id, certificate_id, method, sealed, until) values ($1, $2, $3, $4, $5)`,
-			row, c.ID, method, sealed, store.Millis(d.Until)); err != nil {
+			row, id, method, sealed, store.Millis(d.Until)); err != nil {
 			return fmt.Errorf("enroll: keep request: %w", err)
 		}
 		_, err := tx.Exec(ctx, `delete from identification_requests where certificate_id = $1 and id not in
-			(select id from identification_requests where certificate_id = $1 order by until desc limit $2)`, c.ID, openRequests)
+			(select id from identification_requests where certificate_id = $1 order by until desc limit $2)`, id, openRequests)
 		return err
-	})
+	}, err
 }
 
 // openRequest opens what was kept of a request: it is always there, and says until
 // when an answer counts.
-func (s *Service) openRequest(c *Certificate, row string, sealed []byte, until int64, r *request) error {
-	err := s.open(requestPurpose, c.ID+"/"+row, sealed, r)
+func (s *Service) openRequest(id, row string, sealed []byte, until int64, r *request) error {
+	err := s.open(requestPurpose, id+"/"+row, sealed, r)
 	if err == nil && (r.ID == "" || r.Until != until) {
 		err = errors.New("enroll: what was kept of a request was changed")
 	}
@@ -157,8 +166,8 @@ var (
 )
 
 // Answer judges what came back from a provider. One that is believed waits for
-// the browser that began: the token is for the way there.
-func (s *Service) Answer(ctx context.Context, method string, values url.Values) (order, token string, err error) {
+// the browser that began: at this address with that token.
+func (s *Service) Answer(ctx context.Context, method string, values url.Values) (address, token string, err error) {
 	m := s.method(method)
 	if m == nil {
 		return "", "", fault.New(fault.NoIdentification, "identification by %s is not configured on this server", method)
@@ -168,6 +177,7 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 		return "", "", &Refused{Err: asFault(err)}
 	}
 	row := digestOf(method, asked)
+	var order string
 	var sealed []byte
 	var until int64
 	err = s.db.Read().QueryRow(ctx, `select certificate_id, sealed, until from identification_requests where id = $1 and method = $2`, row, method).Scan(&order, &sealed, &until)
@@ -177,12 +187,12 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 	if err != nil {
 		return "", "", err
 	}
-	c, err := s.ByID(ctx, order)
+	who, err := s.applicant(ctx, order)
 	if err != nil {
 		return "", "", err
 	}
 	var r request
-	if err := s.openRequest(c, row, sealed, until, &r); err != nil {
+	if err := s.openRequest(order, row, sealed, until, &r); err != nil {
 		return "", "", err
 	}
 	first := false
@@ -195,30 +205,30 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 	case err != nil:
 		return "", "", err
 	case !first:
-		return "", "", s.refuse(ctx, c, method, replayed)
+		return "", "", who.Refuse(ctx, method, replayed)
 	case s.config.Now().After(store.Time(until)):
-		return "", "", s.refuse(ctx, c, method, stale)
+		return "", "", who.Refuse(ctx, method, stale)
 	}
-	if err := s.allows(c, method); err != nil {
-		return "", "", &Refused{Certificate: c, Err: err}
+	if err := who.Allows(method); err != nil {
+		return "", "", who.Refused(err)
 	}
 	a, err := m.Finish(ctx, r.State, values)
 	if err != nil {
-		return "", "", s.refuse(ctx, c, method, err)
+		return "", "", who.Refuse(ctx, method, err)
 	}
 	a.Proof.Method, a.Proof.Request = method, r.ID
 	proof := a.Proof
 	if proof.Nameless() {
-		proof = proof.WithNames(c.identifyOrder()) // they are looked at later; the rest must fit now
+		proof = proof.WithNames(who.Order()) // they are looked at later; the rest must fit now
 	}
-	if _, err := c.identifyOrder().Settle(proof); err != nil && method != byProvider {
-		return "", "", s.refuse(ctx, c, method, err)
+	if _, err := who.Order().Settle(proof); err != nil && method != byProvider {
+		return "", "", who.Refuse(ctx, method, err)
 	}
-	token, err = s.hold(ctx, c, row, a)
+	token, err = s.hold(ctx, who.Account(), order, row, a)
 	if errors.Is(err, error(replayed)) {
-		return "", "", s.refuse(ctx, c, method, replayed)
+		return "", "", who.Refuse(ctx, method, replayed)
 	}
-	return c.ID, token, err
+	return who.Address(), token, err
 }
 
 // Kinds of events of what is good once.
@@ -228,10 +238,10 @@ const (
 )
 
 // hold keeps an answer that is believed, and takes its id, once.
-func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *identify.Answer) (string, error) {
+func (s *Service) hold(ctx context.Context, account, id, row string, a *identify.Answer) (string, error) {
 	token := rand.Text()
 	digest := digestOf("token", token)
-	sealed, err := s.seal(answerPurpose, c.ID+"/"+row, held{*a, digest})
+	sealed, err := s.seal(answerPurpose, id+"/"+row, held{*a, digest})
 	if err != nil {
 		return "", err
 	}
@@ -244,7 +254,7 @@ func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *ident
 			return fmt.Errorf("enroll: take answer: %w", err)
 		}
 		// Whatever rows were taken away or put back.
-		err = s.audit.Once(ctx, tx, audit.Event{Account: c.AccountID, Record: digestOf(a.Proof.Method, a.ID), Kind: kindAnswer, Log: "an answer of an identity provider was taken"})
+		err = s.audit.Once(ctx, tx, audit.Event{Account: account, Record: digestOf(a.Proof.Method, a.ID), Kind: kindAnswer, Log: "an answer of an identity provider was taken"})
 		if errors.Is(err, audit.ErrTwice) {
 			return replayed
 		}
@@ -260,6 +270,30 @@ func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *ident
 // began: it shows the secret that was tied to the request. From now on b is tied
 // to the order.
 func (s *Service) Return(ctx context.Context, order, token string, shown Browsers, b Browser) (*Certificate, error) {
+	c, err := s.ByID(ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.returned(ctx, certificateApplicant{s, c}, order, token, shown)
+	if err != nil {
+		return nil, err
+	}
+	method, a, take := r.Method, r.Answer, r.Take
+	if method == byProvider {
+		return s.loggedIn(ctx, c, a.Files[0].Content, b, take)
+	}
+	return s.accepted(ctx, c, method, a, b, take)
+}
+
+// Returned is an answer that came back in the browser that began. Take, in the
+// transaction that stores what comes of it, makes sure that it is taken once.
+type Returned struct {
+	Method string
+	Answer *identify.Answer
+	Take   func(*store.Tx) error
+}
+
+func (s *Service) returned(ctx context.Context, who Applicant, order, token string, shown Browsers) (*Returned, error) {
 	var row, method string
 	var sealed, answer []byte
 	var answered, until int64
@@ -271,13 +305,9 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.ByID(ctx, order)
-	if err != nil {
-		return nil, err
-	}
 	var r request
 	var a held
-	if err := errors.Join(s.openRequest(c, row, sealed, until, &r), s.open(answerPurpose, c.ID+"/"+row, answer, &a)); err != nil {
+	if err := errors.Join(s.openRequest(order, row, sealed, until, &r), s.open(answerPurpose, order+"/"+row, answer, &a)); err != nil {
 		return nil, err
 	}
 	take := func(tx *store.Tx) error {
@@ -300,14 +330,16 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 		if err := s.db.Write(ctx, take); err != nil && !errors.Is(err, error(replayed)) {
 			return nil, err
 		}
-		return nil, s.refuse(ctx, c, method, refusal)
+		return nil, who.Refuse(ctx, method, refusal)
 	}
-	if err := s.allows(c, method); err != nil {
-		return nil, &Refused{Certificate: c, Err: err}
+	if err := who.Allows(method); err != nil {
+		return nil, who.Refused(err)
 	}
-	if method == byProvider {
-		return s.loggedIn(ctx, c, a.Files[0].Content, b, take)
-	}
+	return &Returned{method, &a.Answer, take}, nil
+}
+
+// accepted takes an answer for an order.
+func (s *Service) accepted(ctx context.Context, c *Certificate, method string, a *identify.Answer, b Browser, take func(*store.Tx) error) (_ *Certificate, err error) {
 	proof, looked := a.Proof, approved
 	if proof.Nameless() {
 		if c.State == Done && c.Certified != nil && c.Certified.FiscalCode != "" {

@@ -75,6 +75,8 @@ type Service struct {
 	identify  *identify.Methods
 	config    Config
 	issued    memo.Memo[string, *Certificate] // those that sign are few, and met again with every signature
+	// Others who are identified elsewhere and have no order; nil: nobody.
+	Others Others
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any
 }

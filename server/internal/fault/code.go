@@ -40,6 +40,7 @@ const (
 	SecurityLevel        Code = 129
 	LimitReached         Code = 130
 	AdminOnly            Code = 131
+	TooManyCodes         Code = 132
 	NotFound             Code = 140
 	MalformedID          Code = 141
 	UnknownAction        Code = 142
@@ -61,6 +62,10 @@ const (
 	NoIdentification     Code = 311
 	NotTheApplicant      Code = 312
 	IdentityRefused      Code = 313
+	SignerDeclined       Code = 314
+	SignersLate          Code = 315
+	SigningCancelled     Code = 316
+	BadSigners           Code = 610
 	NoCredit             Code = 611
 	BadDocuments         Code = 615
 	BadSignatureType     Code = 622
@@ -72,6 +77,7 @@ const (
 	BadVerifyDate        Code = 651
 	BadPDFPassword       Code = 652
 	BadDetachedContent   Code = 653
+	NoSigners            Code = 685
 	CallbackURL          Code = 704
 	CallbackURLRefused   Code = 706
 	CallbackHeaders      Code = 708

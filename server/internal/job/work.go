@@ -59,6 +59,14 @@ func Put(ctx context.Context, tx *store.Tx, i Item) error {
 	return nil
 }
 
+// Drop takes an item away in a transaction: nothing is to be done any more.
+func Drop(ctx context.Context, tx *store.Tx, kind, id string) error {
+	if err := tx.Later(ctx, `delete from work where id = $1`, kind+" "+id); err != nil {
+		return fmt.Errorf("job: drop: %w", err)
+	}
+	return nil
+}
+
 // dead is an item that has failed too often.
 const dead = `dead = 1`
 

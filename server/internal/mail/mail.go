@@ -15,8 +15,11 @@ import (
 	"net/mail"
 	"net/smtp"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"rogito.dev/rogito/internal/atomicfile"
 )
 
 // Config says which server takes the mail.
@@ -71,6 +74,7 @@ type Sender struct {
 	config Config
 	roots  *x509.CertPool // nil: the system's
 	now    func() time.Time
+	outbox string // a folder in place of the server
 }
 
 // New returns a sender. A nil clock is the system's.
@@ -91,6 +95,18 @@ func New(c Config, now func() time.Time) (*Sender, error) {
 	return s, nil
 }
 
+// NewOutbox returns a sender that sends nothing, and leaves what it would send in
+// a folder, as *.eml. A nil clock is the system's.
+func NewOutbox(dir string, c Config, now func() time.Time) *Sender {
+	if c.From == "" {
+		c.From = "Rogito <rogito@localhost>"
+	}
+	if now == nil {
+		now = time.Now
+	}
+	return &Sender{config: c, now: now, outbox: dir}
+}
+
 // Message is a mail to be sent.
 type Message struct {
 	ID      string // the same for the same news, so that a second copy can be known
@@ -104,6 +120,9 @@ func (s *Sender) Send(ctx context.Context, m Message) error {
 	from, err := mail.ParseAddress(s.config.From)
 	if err != nil {
 		return fmt.Errorf("mail: from: %w", err)
+	}
+	if s.outbox != "" {
+		return atomicfile.WriteBytes(filepath.Join(s.outbox, m.ID+".eml"), 0o600, s.format(from, m))
 	}
 	return s.talk(ctx, func(c *smtp.Client) error {
 		if err := c.Mail(from.Address); err != nil {

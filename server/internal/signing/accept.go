@@ -256,7 +256,7 @@ func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (er
 // price taken at first was for fewer: a PDF is signed once for each field, and
 // every signer of a file is counter-signed.
 func (x *run) cover(ctx context.Context, tx *store.Tx, n int) (paid int, err error) {
-	if x.intents+n <= max(x.paid, 1) { // a record that is stored has paid for one
+	if x.intents+n <= max(x.paid, 1) || x.record.ByPeople() { // a record that is stored has paid for one
 		return x.paid, nil
 	}
 	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.ChargeID, x.intents+n)

@@ -41,7 +41,10 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 			x.stored = f
 		}
 		x.config.Hook("stored", r.ID)
-		r.State, r.Achieved, r.Signed, r.Signer = ledger.Done, x.achieved(out), x.stored, x.config.Signer(ctx, x.cert)
+		r.State, r.Achieved, r.Signed = ledger.Done, x.achieved(out), x.stored
+		if !r.ByPeople() { // of which there are several, or none
+			r.Signer = x.config.Signer(ctx, x.cert)
+		}
 	}
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		switch {
@@ -101,7 +104,10 @@ func (x *run) storeError(ctx context.Context, tx *store.Tx, no *ledger.Refusal) 
 	if err := ledger.StoreEnd(ctx, tx, r, x.lease); err != nil {
 		return err
 	}
-	if r.ChargeID != "" {
+	if err := x.peopleEnd(ctx, tx); err != nil {
+		return err
+	}
+	if r.ChargeID != "" && !r.AnySigned() {
 		if err := x.biller.Refund(ctx, tx, r.ChargeID); err != nil {
 			return err
 		}
@@ -127,12 +133,26 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 	if err := x.InsertFiles(ctx, tx, r.ID, r.Signed); err != nil {
 		return err
 	}
+	if err := x.peopleEnd(ctx, tx); err != nil {
+		return err
+	}
 	if r.Options.Batch { // what could not be signed is not paid for
 		if err := x.biller.Keep(ctx, tx, r.ChargeID, out.count); err != nil {
 			return err
 		}
 	}
 	return x.settled(ctx, tx, intent.Signed, x.signedEvents(out)...)
+}
+
+// peopleEnd settles what belongs to those who were asked to sign.
+func (x *run) peopleEnd(ctx context.Context, tx *store.Tx) error {
+	if !x.record.ByPeople() {
+		return nil
+	}
+	if err := x.People.Ending(ctx, tx, x.record); err != nil {
+		return err
+	}
+	return x.DropWork(ctx, tx, x.record)
 }
 
 // settled closes the intents that the work on a record left open, and tells of it.
@@ -205,6 +225,9 @@ func (s *Service) Delete(ctx context.Context, account, id string) error {
 	r, err := s.Find(ctx, account, id)
 	if err != nil {
 		return err
+	}
+	if r.ByPeople() && !r.State.Final() {
+		return s.Stop(ctx, r, &ledger.Refusal{Number: fault.SigningCancelled, Text: "cancelled by whoever asked"}, func(*store.Tx) error { return nil })
 	}
 	if err := s.Erase(ctx, r, "record deleted by its owner"); err != nil {
 		return err

@@ -104,6 +104,9 @@ const (
 // proceed takes a stored record from where it is to its end.
 func (x *run) proceed(ctx context.Context) (err error) {
 	r := x.record
+	if r.ByPeople() {
+		return x.People.Proceed(ctx, &Work{x})
+	}
 	if x.secrets, err = x.OpenSecrets(r); err != nil {
 		return err
 	}

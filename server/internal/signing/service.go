@@ -74,6 +74,7 @@ type Config struct {
 	Lease        time.Duration // zero means 15 seconds
 	Fetch        fetch.Limits
 	SpoolDir     string
+	PublicURL    string
 	Able         func(context.Context) error // what keeps us from storing what a key makes; nil: nothing
 	Check        string                      // the address of /check, for the code in a visible signature
 	Stamper      ades.Stamper                // configured or embedded time-stamp authority
@@ -165,6 +166,8 @@ type Service struct {
 	computing    chan struct{}                        // workers that use a key, one for each processor
 	remembered   memory
 	background   background
+	// People works on what people sign.
+	People People
 	// Render turns a record into what callbacks carry.
 	Render func(*ledger.Record) any
 }
@@ -189,7 +192,7 @@ func New(p Deps, c Config) *Service {
 	c = c.withDefaults()
 	s := &Service{
 		Ledger: &ledger.Ledger{Config: ledger.Config{
-			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, Biller: p.Biller, KeepRecords: c.KeepRecords, Now: c.Now, Log: c.Log,
+			DB: p.DB, Master: p.Master, Blobs: p.Blobs, Audit: p.Audit, Callbacks: p.Callbacks, Biller: p.Biller, KeepRecords: c.KeepRecords, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log,
 		}},
 		Requests: request.Parser{Limits: c.Limits, Guard: p.Guard, AllowSHA1: c.AllowSHA1},
 		db:       p.DB, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,

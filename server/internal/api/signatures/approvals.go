@@ -21,21 +21,21 @@ func RegisterApprovals(a *api.API, s *Signatures) {
 		Method: http.MethodPost, Path: "/approvals/{id}", ID: "approveSignature", Tag: signatureTag,
 		Summary: "Approve a signature", Text: "The token must be another than the one that asked for the signature.", Errors: []fault.Code{129, 140, 141, 145},
 	}, func(ctx context.Context, in *idInput) (api.Reply[signatureRecord], error) {
-		return recordReply(s.Service.Approve(ctx, signer(ctx), string(in.ID)))
+		return s.recordReply(s.Service.Approve(ctx, signer(ctx), string(in.ID)))
 	})
 	api.Register(a, api.Op{
 		Method: http.MethodDelete, Path: "/approvals/{id}", ID: "refuseSignature", Tag: signatureTag,
 		Summary: "Refuse a signature", Text: "The record ends in ERROR with 120, also where an approval was given and the key not used yet.", Errors: []fault.Code{140, 141, 145},
 	}, func(ctx context.Context, in *idInput) (api.Reply[signatureRecord], error) {
-		return recordReply(s.Service.Refuse(ctx, signer(ctx), string(in.ID)))
+		return s.recordReply(s.Service.Refuse(ctx, signer(ctx), string(in.ID)))
 	})
 }
 
-func recordReply(r *ledger.Record, err error) (api.Reply[signatureRecord], error) {
+func (s *Signatures) recordReply(r *ledger.Record, err error) (api.Reply[signatureRecord], error) {
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
-	return api.Found(recordWire(r, false)), nil
+	return api.Found(s.wire(r, false)), nil
 }
 
 type approval struct {

@@ -28,7 +28,7 @@ func (s *Signatures) audit(ctx context.Context, in *auditInput) (api.Reply[*audi
 	}
 	form := trailForm(in.Accept)
 	if form == "" {
-		return api.Found(trailWire(r, entries)), nil
+		return api.Found(s.trailWire(r, entries)), nil
 	}
 	c, err := s.written(ctx, r, entries, form, look.Preferred(in.Language))
 	return api.Reply[*auditTrail]{Content: c}, err
@@ -50,13 +50,13 @@ func (s *Signatures) written(ctx context.Context, r *ledger.Record, entries []*a
 	switch form {
 	case "text/plain":
 		c.Type, c.Name = "text/plain; charset=utf-8", c.Name+".yaml"
-		c.Bytes, err = trailYAML(trailWire(r, entries))
+		c.Bytes, err = trailYAML(s.trailWire(r, entries))
 	case "text/html":
 		c.Type, c.Name = "text/html; charset=utf-8", c.Name+".html"
 		c.Bytes, err = s.certificateHTML(ctx, r, entries, lang)
 	case "application/pdf":
 		c.Name += ".pdf"
-		c.Bytes, err = s.certificatePDF(ctx, r, entries, lang, trailWire(r, entries))
+		c.Bytes, err = s.certificatePDF(ctx, r, entries, lang, s.trailWire(r, entries))
 	}
 	if err != nil {
 		return nil, err

@@ -26,6 +26,14 @@ type recordOptions map[string]any
 // Schema names them all; a record shows those of its format.
 func (recordOptions) Schema(r huma.Registry) *huma.Schema {
 	s := optionSchema(r, request.OptionTable, true)
+	for _, name := range []string{"ui", "userEditableData", "reminders"} {
+		s.Properties[name] = &huma.Schema{Type: "object", AdditionalProperties: true, Nullable: name == "reminders", Description: "of what people sign: as for EU-SES"}
+	}
+	for _, name := range []string{"signerMustRead", "decline", "merge"} {
+		s.Properties[name] = &huma.Schema{Type: "boolean", Description: "of what people sign: as for EU-SES"}
+	}
+	s.Properties["signatureMode"] = &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}, Description: "of what people sign: typed, drawn"}
+	s.Properties["expiresAt"] = &huma.Schema{Type: "string", Description: "of what people sign: when their links end"}
 	s.Properties["achievedLevel"] = &huma.Schema{Type: "string", Nullable: true, Description: "B, T, LT or LTA; null until DONE, and for pkcs1"}
 	return s
 }

@@ -32,7 +32,7 @@ const signatureTag = "Signatures"
 // RegisterSignatures adds the operations on signatures.
 func RegisterSignatures(a *api.API, s *Signatures) {
 	a.Tag(signatureTag, "Signing documents, and the records of what was signed.")
-	s.Service.Render = func(r *ledger.Record) any { return recordWire(r, false) }
+	s.Service.Render = func(r *ledger.Record) any { return s.wire(r, false) }
 	for _, kind := range []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal} {
 		s.registerSigning(a, kind)
 	}
@@ -51,7 +51,7 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 	api.Register(a, api.Op{
 		Method: http.MethodDelete, Path: "/signatures/{id}", ID: "deleteSignature", Tag: signatureTag,
 		Summary: "Delete the files, details and personal data of a signature",
-		Text:    "The audit log keeps that it was there, and stays verifiable; afterwards the record is 404.", Errors: []fault.Code{140, 141},
+		Text:    "The audit log keeps that it was there, and stays verifiable; afterwards the record is 404. One that waits for people to sign is cancelled first (316), and deleted by a second call.", Errors: []fault.Code{140, 141},
 	}, s.remove)
 	s.registerDownloads(a)
 	api.Webhook[signatureRecord](a, "signature", api.Op{
@@ -128,7 +128,7 @@ func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
 		if err != nil {
 			return api.Reply[signatureRecord]{}, err
 		}
-		return created(r), nil
+		return s.created(r), nil
 	}
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/" + kind.CertificateType(), ID: "sign" + strings.ToUpper(string(kind[:1])) + string(kind[1:]), Tag: signatureTag,
@@ -155,12 +155,12 @@ func (s *Signatures) sign(ctx context.Context, kind keys.Kind, in *signInput) (a
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
-	return created(r), nil
+	return s.created(r), nil
 }
 
 // created is the answer to a request: what went wrong stands in the message.
-func created(r *ledger.Record) api.Reply[signatureRecord] {
-	reply := api.Created(recordWire(r, true))
+func (s *Signatures) created(r *ledger.Record) api.Reply[signatureRecord] {
+	reply := api.Created(s.wire(r, true))
 	if r.State == ledger.Error {
 		reply.Message = r.ErrorMessage
 	}
@@ -184,12 +184,15 @@ type pageInput struct {
 
 type signatureList struct {
 	pageInput
-	State           string `query:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,WAIT_SIGNER,DONE,ERROR" doc:"only records in this state"`
-	CertificateType string `query:"certificateType" enum:"EU-QES_automatic,EU-QES_otp,EU-QES_eseal" doc:"only records of this kind of certificate"`
+	State           string `query:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,WAIT_SIGNER,WAIT_SIGNERS,DONE,ERROR" doc:"only records in this state"`
+	CertificateType string `query:"certificateType" enum:"EU-QES_automatic,EU-QES_otp,EU-QES_eseal,EU-SES,EU-AES" doc:"only records of this kind of certificate"`
 	SignatureType   string `query:"signatureType" enum:"cades,pades,xades,pkcs1" doc:"only signatures of this format"`
 }
 
 func (s *Signatures) list(ctx context.Context, in *signatureList) (api.Reply[[]SignatureSummary], error) {
+	if in.State == "WAIT_SIGNER" { // as the hosted service's document spells it
+		in.State = string(ledger.WaitSigners)
+	}
 	all, err := s.Service.List(ctx, account.CallerFrom(ctx).AccountID, ledger.Filter{
 		State: ledger.State(in.State), CertificateType: in.CertificateType, Type: in.SignatureType, After: string(in.After), Skip: in.Skip, Limit: in.Limit,
 	})
@@ -212,7 +215,7 @@ func (s *Signatures) detail(ctx context.Context, in *idInput) (api.Reply[signatu
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
-	return api.Found(recordWire(r, false)), nil
+	return api.Found(s.wire(r, false)), nil
 }
 
 type auditInput struct {

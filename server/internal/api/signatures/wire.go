@@ -49,13 +49,14 @@ type signatureRecord struct {
 	ID              string            `json:"id" doc:"of the record"`
 	CreatedAt       string            `json:"createdAt" doc:"when it was made, UTC"`
 	UpdatedAt       string            `json:"updatedAt" doc:"when it last changed, UTC"`
-	CertificateType string            `json:"certificateType" doc:"EU-QES_automatic, EU-QES_otp or EU-QES_eseal"`
-	State           string            `json:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,DONE,ERROR" doc:"WAIT_VALIDATION, then WAIT_SIGN, then DONE; ERROR from either. DONE and ERROR are final"`
+	CertificateType string            `json:"certificateType" doc:"EU-QES_automatic, EU-QES_otp, EU-QES_eseal, EU-SES or EU-AES"`
+	State           string            `json:"state" enum:"WAIT_VALIDATION,WAIT_SIGNERS,WAIT_SIGN,DONE,ERROR" doc:"WAIT_VALIDATION, then WAIT_SIGN, then DONE; ERROR from either. DONE and ERROR are final. What people sign waits for them in between: WAIT_SIGNERS"`
 	SignatureType   *string           `json:"signatureType,omitzero" doc:"the format; absent until it is known"`
 	Options         recordOptions     `json:"options" doc:"those that had an effect, defaults included and passwords left out"`
 	ErrorNumber     *fault.Code       `json:"errorNumber" doc:"what went wrong, in ERROR; else null"`
 	ErrorMessage    *string           `json:"errorMessage" doc:"the same in words"`
 	Signer          *ledger.Signer    `json:"signer,omitzero" doc:"once signed: who issued the certificate, and whether it is qualified"`
+	Signers         *[]signerRecord   `json:"signers,omitzero" doc:"of EU-SES and EU-AES: who is asked to sign, in the order of the request"`
 	Document        signatureDocument `json:"document" doc:"what is signed; empty in the answer to a request whose validation is still to come"`
 }
 
@@ -89,7 +90,7 @@ type signatureFile struct {
 
 // recordWire writes a record. The answer to a request whose validation is
 // still to come has an empty document.
-func recordWire(r *ledger.Record, answer bool) signatureRecord {
+func (s *Signatures) wire(r *ledger.Record, answer bool) signatureRecord {
 	w := signatureRecord{
 		ID: r.ID, CreatedAt: stamp(r.CreatedAt), UpdatedAt: stamp(r.UpdatedAt), CertificateType: r.CertificateType, State: string(r.State),
 	}
@@ -101,6 +102,9 @@ func recordWire(r *ledger.Record, answer bool) signatureRecord {
 		w.SignatureType = &format
 	}
 	w.Options = r.Options.Echo(format, r.Achieved)
+	if r.ByPeople() {
+		s.peopleWire(&w, r)
+	}
 	w.Signer = r.Signer
 	if r.ErrorNumber != 0 {
 		w.ErrorNumber, w.ErrorMessage = &r.ErrorNumber, &r.ErrorMessage
@@ -142,7 +146,7 @@ type SignatureSummary struct {
 	ErrorMessage    *string     `json:"errorMessage" doc:"the same in words"`
 	UpdatedAt       string      `json:"updatedAt" doc:"when it last changed, UTC"`
 	CreatedAt       string      `json:"createdAt" doc:"when it was made, UTC"`
-	CertificateType string      `json:"certificateType" doc:"EU-QES_automatic, EU-QES_otp or EU-QES_eseal"`
+	CertificateType string      `json:"certificateType" doc:"EU-QES_automatic, EU-QES_otp, EU-QES_eseal, EU-SES or EU-AES"`
 	State           string      `json:"state" doc:"as of the record"`
 	SignatureType   *string     `json:"signatureType,omitzero" doc:"the format; absent until it is known"`
 	DocumentTitle   string      `json:"documentTitle" doc:"title of the request"`
@@ -176,8 +180,9 @@ type auditEntry struct {
 	Detail    anyJSON `json:"detail,omitzero" yaml:"detail,omitempty" doc:"what is needed to repeat the step technically"`
 }
 
-func trailWire(r *ledger.Record, entries []*audit.Entry) *auditTrail {
-	t := &auditTrail{SignatureData: recordWire(r, false), AuditData: make([]auditEntry, len(entries))}
+func (s *Signatures) trailWire(r *ledger.Record, entries []*audit.Entry) *auditTrail {
+	t := &auditTrail{SignatureData: s.wire(r, false), AuditData: make([]auditEntry, len(entries))}
+	peopleTrail(&t.SignatureData, r, entries)
 	for i, e := range entries {
 		log, detail := e.Text()
 		w := auditEntry{ID: e.ID, CreatedAt: stamp(time.UnixMilli(e.CreatedAt)), Log: log, Kind: e.Kind, Digest: hexText(e.Digest)}

@@ -111,12 +111,12 @@ func (p *Pages) answer(method string) http.HandlerFunc {
 			}
 			values = r.PostForm
 		}
-		order, token, err := p.enroll.Answer(r.Context(), method, values)
+		address, token, err := p.enroll.Answer(r.Context(), method, values)
 		if err != nil {
 			p.turnedDown(w, r, err)
 			return
 		}
-		http.Redirect(w, r, "/enrol/"+order+"/answer?token="+token, http.StatusSeeOther)
+		http.Redirect(w, r, address+"/answer?token="+token, http.StatusSeeOther)
 	}
 }
 
@@ -158,12 +158,15 @@ func (p *Pages) Card(w http.ResponseWriter, r *http.Request) {
 // identified.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request, card [][]byte) {
 	c, err := p.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret"))
+	if errors.Is(err, fault.NotFound) && p.OtherCard != nil && p.OtherCard(w, r, card) {
+		return
+	}
 	if err != nil {
 		p.fail(w, r, err)
 		return
 	}
 	if len(card) == 0 { // no try
-		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: fault.New(fault.IdentityRefused, "%s", noCard.English).Because(noCard)})
+		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: NoCard()})
 		return
 	}
 	d, err := p.enroll.Begin(r.Context(), c, "cns", "", "")
@@ -175,12 +178,17 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, card [][]byte) {
 	for _, der := range card {
 		values.Add("certificate", string(der))
 	}
-	order, token, err := p.enroll.Answer(r.Context(), "cns", values)
+	address, token, err := p.enroll.Answer(r.Context(), "cns", values)
 	if err != nil {
 		p.turnedDown(w, r, err)
 		return
 	}
-	http.Redirect(w, r, p.public+"/enrol/"+order+"/answer?token="+token, http.StatusSeeOther)
+	http.Redirect(w, r, p.public+address+"/answer?token="+token, http.StatusSeeOther)
+}
+
+// NoCard is the refusal of who showed none.
+func NoCard() error {
+	return fault.New(fault.IdentityRefused, "%s", noCard.English).Because(noCard)
 }
 
 var noCard = &identify.Refusal{
@@ -190,6 +198,9 @@ var noCard = &identify.Refusal{
 
 // turnedDown shows why an identification did not succeed, and a way on.
 func (p *Pages) turnedDown(w http.ResponseWriter, r *http.Request, err error) {
+	if p.OtherRefusal != nil && p.OtherRefusal(w, r, err) {
+		return
+	}
 	v := p.blank(r)
 	var known *enroll.Refused
 	if errors.As(err, &known) && known.Certificate != nil {

@@ -38,6 +38,10 @@ var files embed.FS
 type Pages struct {
 	// Cards says how cards are seen here; nil: they are not.
 	Cards *Cards
+	// OtherCard and OtherRefusal serve whoever is identified and has no order: a person
+	// who signs. They say whether they did; nil: there is nobody.
+	OtherCard    func(http.ResponseWriter, *http.Request, [][]byte) bool
+	OtherRefusal func(http.ResponseWriter, *http.Request, error) bool
 
 	site    *look.Site
 	set     *look.Set
@@ -264,7 +268,7 @@ func addressOf(r *http.Request) string {
 
 func (p *Pages) blank(r *http.Request) *view {
 	lang := look.Language(r)
-	return &view{Head: look.Head{Title: look.T("Your signing certificate", "Il tuo certificato di firma"), Lang: lang}, T: translations[string(lang)]}
+	return &view{Head: look.Head{Title: look.T("Your signing certificate", "Il tuo certificato di firma"), Lang: lang, Private: true}, T: translations[string(lang)]}
 }
 
 // statement hands out the document that the holder signs.

@@ -44,6 +44,15 @@ type Options struct {
 	// Doors are the pages that this server has, as the head of a page links to
 	// them.
 	Doors []Door
+	// Operator is who runs the server, for pages of private persons.
+	Operator Operator
+}
+
+// Operator is who answers for what a private person is asked for.
+type Operator struct {
+	Name           string
+	Logo           string // name of a static file; empty: none
+	Privacy, Terms string // addresses; empty: none
 }
 
 // Site is one server's pages.
@@ -119,13 +128,21 @@ type Head struct {
 	Alert   Text     // what went wrong, or was refused
 	Code    int      // of the fault, for tests and telephone calls
 	Wide    bool     // a map, a table: as wide as the window
+	// Private: for somebody who has nothing to do with this server but what they are
+	// asked for here. The head names the operator, the foot links to its notices.
+	Private   bool
+	Plain     bool     // without head
+	Logo      string   // address of another logo than the operator's
+	Sheet     string   // address of a style sheet of this page's own
+	Ancestors []string // origins that may frame the page
 
 	Lang    paper.Lang
 	Sandbox bool
 	Version string
 	Doors   []Door
-	Switch  string // the address of this page in the other language
-	Assets  string // the folder of static files, with their version
+	Operator
+	Switch string // the address of this page in the other language
+	Assets string // the folder of static files, with their version
 }
 
 func (h *Head) head() *Head { return h }
@@ -163,6 +180,7 @@ func Headers(w http.ResponseWriter) {
 func (s *Set) Render(w http.ResponseWriter, r *http.Request, status int, name string, p Page) {
 	h := p.head()
 	h.Lang, h.Sandbox, h.Version, h.Doors = Language(r), s.site.Sandbox, s.site.Version, s.site.Doors
+	h.Operator = s.site.Operator
 	other := paper.Italian
 	if h.Lang == paper.Italian {
 		other = paper.English
@@ -182,6 +200,10 @@ func (s *Set) Render(w http.ResponseWriter, r *http.Request, status int, name st
 	}
 	if len(h.Scripts) > 0 && !strings.Contains(policy, "script-src") {
 		policy += Scripted
+	}
+	if len(h.Ancestors) > 0 {
+		policy = strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors "+strings.Join(h.Ancestors, " "), 1)
+		w.Header().Del("X-Frame-Options") // it knows no list
 	}
 	w.Header().Set("Content-Security-Policy", policy)
 	if l, ok := chosen(r); ok {
@@ -242,7 +264,8 @@ func (s *Site) FailTo(w http.ResponseWriter, r *http.Request, err error, way Lin
 	if p.Title.IsZero() {
 		p.Title = T("That did not work", "Non ha funzionato")
 	}
-	if p.Back == "" {
+	p.Private = strings.HasPrefix(r.URL.Path, "/sign/") || strings.HasPrefix(r.URL.Path, "/enrol/")
+	if p.Back == "" && !p.Private {
 		p.Back, p.Go = "/", T("To the start page", "Alla pagina iniziale")
 	}
 	s.own.Render(w, r, p.Status, "refusal", p)
@@ -297,6 +320,9 @@ func (s *Site) Static(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = w.Write(b) // the client may be gone
 }
+
+// Add takes in a static file that the operator brings.
+func (s *Site) Add(name string, b []byte) { s.add(name, b) }
 
 // add takes a static file in. A style sheet style.css of a package is put behind
 // that of all pages.

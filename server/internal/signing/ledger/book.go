@@ -19,7 +19,7 @@ type Book struct{ Ledger *Ledger }
 
 // Kinds are those of the events of a signature.
 var Kinds = []string{
-	"request", "input", "validation", "approval", "key-use", "signature", "timestamp", "signed", "error", "retention", "download", audit.KindErased,
+	"request", "input", "validation", "approval", "key-use", "signature", "timestamp", "signed", "error", "retention", "download", KindPerson, kindClosing, audit.KindErased,
 }
 
 // Owns says that an event of a kind is about a signature.
@@ -40,9 +40,10 @@ func (Book) Has(ctx context.Context, q store.Querier, ids []any) ([]string, erro
 // that it was signed with.
 type bookRow struct {
 	*Record
+	ledger     *Ledger
 	unreadable error
 	intents    []usedIntent
-	keys       []*audit.Entry
+	keys       map[string][]*audit.Entry // by certificate
 }
 
 // usedIntent is a row of the intents, in the order of their ids.
@@ -73,7 +74,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 		if err != nil {
 			return err
 		}
-		rows[id].intents = append(rows[id].intents, i)
+		rows[id].intents, certificates = append(rows[id].intents, i), append(certificates, i.Certificate)
 		return nil
 	}, selectIntents+in+` order by id`, ids...)
 	if err != nil {
@@ -90,6 +91,9 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	if err != nil {
 		return nil, err
 	}
+	if err := b.people(ctx, q, rows, ids); err != nil {
+		return nil, err
+	}
 	known, err := audit.OfKind(ctx, q, keys.KindKey, certificates)
 	if err != nil {
 		return nil, err
@@ -97,7 +101,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	all := make([]audit.Record, len(ids))
 	for i, id := range ids {
 		r := rows[id.(string)]
-		r.keys = known[r.CertificateID]
+		r.keys = known
 		all[i] = audit.Record{ID: r.ID, Account: r.AccountID, Fits: r.fits}
 	}
 	return all, nil
@@ -118,7 +122,10 @@ type told struct {
 		Token     string
 		UpdatedAt int64
 	}
-	valid validated
+	valid   validated
+	closing struct{ UpdatedAt int64 }
+	persons map[int]string // the last digest of each row
+	acts    map[string]int64
 	retained
 	ending
 	error string // line of the last error
@@ -126,7 +133,7 @@ type told struct {
 }
 
 func (b *bookRow) tell(events []*audit.Entry) *told {
-	t := &told{kinds: map[string]int{}}
+	t := &told{kinds: map[string]int{}, persons: map[int]string{}, acts: map[string]int64{}}
 	for i, e := range events {
 		if t.kinds[e.Kind]++; (e.Kind == "request") != (i == 0) || t.kinds["signed"] > 0 && slices.Contains([]string{"input", "validation", "key-use", "signature"}, e.Kind) ||
 			e.Kind == "key-use" && t.kinds["validation"] == 0 {
@@ -143,11 +150,20 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 		case "key-use":
 			var use keyUse
 			_ = json.Unmarshal(detail, &use)
-			if wrong := keys.Used(e, use.Credential, b.keys); wrong != "" {
+			of := b.CertificateID
+			if ByPeople(b.CertificateType) {
+				of = use.Certificate
+			}
+			// The seal and a certificate for one act have no password.
+			if wrong := keys.Used(e, use.Credential, b.keys[of]); wrong != "" && (use.Credential != "" || !ByPeople(b.CertificateType)) {
 				t.wrong = wrong
 			}
 			use.Serial, use.Credential, use.Provider = "", "", ""
 			t.uses = append(t.uses, use)
+		case KindPerson:
+			t.person(detail)
+		case kindClosing:
+			_ = json.Unmarshal(detail, &t.closing)
 		case "retention":
 			_ = json.Unmarshal(detail, &t.retained)
 		case "signed", "error":
@@ -162,7 +178,7 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 	t := b.tell(events)
 	has := func(kind string) bool { return t.kinds[kind] > 0 }
-	validated := b.State == WaitSign || b.State == Done
+	validated := b.State == WaitSigners || b.State == WaitSign || b.State == Done
 	switch {
 	case b.unreadable != nil:
 		return "something sealed in it was changed, or is another's"
@@ -186,13 +202,16 @@ func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 		return "it names another certificate, request, caller, title, time, retention or other options than its events"
 	case b.State.Final() && t.Ended != b.ended():
 		return "its documents, its format, its level, its error or its time are other than in its events"
-	case !b.State.Final() && !b.waits(t.valid.Type, max(t.valid.UpdatedAt, t.approval.UpdatedAt)):
+	case !b.State.Final() && !b.waits(t.valid.Type, max(t.valid.UpdatedAt, t.approval.UpdatedAt, t.closing.UpdatedAt)):
 		return "it waits, and says how it ended, or waits for something else than its events say"
 	case b.State == Error && (b.Signer != nil || b.Achieved != ""):
 		return "it ended in an error, and says who signed"
 	}
 	if has("retention") && t.Until != store.Millis(b.FilesUntil) {
 		return "its documents were deleted at another time than the end of their retention"
+	}
+	if wrong := b.peopleFit(t); wrong != "" {
+		return wrong
 	}
 	for _, f := range b.files() {
 		if f.deleted != has("retention") || b.State == Done && !f.deleted && f.Blob == "" && f.Size > 0 {
@@ -206,6 +225,9 @@ func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 // a record that was signed as many led to its document as its end says, and where it
 // was taken over those that it names.
 func (b *bookRow) usesFit(t *told) string {
+	if b.ByPeople() {
+		return b.actsFit(t)
+	}
 	signed := 0
 	slices.SortFunc(t.uses, func(a, b keyUse) int { return strings.Compare(a.Intent, b.Intent) })
 	for i, use := range b.intents {

@@ -10,7 +10,7 @@ import (
 
 // The conditions of SQL say what the table of states says.
 func TestStates(t *testing.T) {
-	if isWaiting != "state in ('WAIT_VALIDATION', 'WAIT_SIGN')" || isEnded != "state in ('DONE', 'ERROR')" {
+	if isWaiting != "state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN')" || isEnded != "state in ('DONE', 'ERROR')" {
 		t.Errorf("%s, %s", isWaiting, isEnded)
 	}
 	for _, s := range States {

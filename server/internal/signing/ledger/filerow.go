@@ -83,6 +83,10 @@ func (r *Record) place(f *File) {
 		r.Signed = f
 	case RoleImage:
 		r.Image = f
+	case RoleWork:
+		r.Work = append(r.Work, f)
+	case RoleEvidence:
+		r.Evidence = append(r.Evidence, f)
 	default:
 		r.odd = true
 	}
@@ -91,7 +95,7 @@ func (r *Record) place(f *File) {
 
 // rows are the files that have rows of their own.
 func (r *Record) rows() []*File {
-	return slices.DeleteFunc(r.files(), func(f *File) bool { return f.Role == RoleValidated && r.validatedInput() != nil })
+	return slices.DeleteFunc(r.allFiles(), func(f *File) bool { return f.Role == RoleValidated && r.validatedInput() != nil })
 }
 
 // validatedInput is the input that is the validated document too, if one is.

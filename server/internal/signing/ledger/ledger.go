@@ -27,6 +27,7 @@ type Config struct {
 	Callbacks   *callback.Sender
 	Biller      Biller
 	KeepRecords time.Duration
+	PublicURL   string // where people reach their pages
 	Now         func() time.Time
 	Log         *slog.Logger
 }

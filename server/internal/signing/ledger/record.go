@@ -34,8 +34,12 @@ type Record struct {
 	Signer               *Signer // of a signed one
 	Inputs               []*File
 	Validated, Signed    *File
-	Approval             string // "", WAITING, APPROVED, REFUSED
-	ApprovedBy           string // the token that did
+	Work                 []*File   // that people sign: each document as it is now, where somebody has signed or it was written anew
+	Evidence             []*File   // of who they are
+	Persons              []*Person // who are asked to sign; none: a certificate signs
+	Acts                 int       // of theirs that are to be made
+	Approval             string    // "", WAITING, APPROVED, REFUSED
+	ApprovedBy           string    // the token that did
 	ApprovalUntil        time.Time
 	CreatedAt, UpdatedAt time.Time
 
@@ -70,6 +74,8 @@ const (
 	RoleValidated = "validated"
 	RoleSigned    = "signed"
 	RoleImage     = "image"
+	RoleWork      = "work"
+	RoleEvidence  = "evidence"
 )
 
 // File is a document of a record.
@@ -109,6 +115,8 @@ type Secrets struct {
 	Credential         string `json:"credential"`       // version of password and device that the request was judged by
 	Client             string `json:"client,omitempty"` // fingerprint of the client's certificate, where the level asks for one
 	Kept               *Kept  `json:"kept,omitempty"`   // nil: no value was made that is not stored
+
+	Anew []MadeFile `json:"anew,omitempty"` // of several that people sign: those that were written anew
 }
 
 // Kept are the signature values of a record whose signed document could not be stored.
@@ -132,7 +140,7 @@ const (
 )
 
 const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
-	error_number, error_message, achieved_level, signer, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
+	error_number, error_message, achieved_level, signer, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, acts, created_at, updated_at`
 
 func (s *Ledger) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
 
@@ -145,7 +153,7 @@ func (s *Ledger) scanWith(row store.Row, more ...any) (*Record, error) {
 	var approval, files, created, updated int64
 	err := row.Scan(append([]any{
 		&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
-		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &signer, &r.Secret, &target, &r.ChargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated,
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &signer, &r.Secret, &target, &r.ChargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &r.Acts, &created, &updated,
 	}, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("signing: read record: %w", err)
@@ -188,6 +196,9 @@ func (s *Ledger) find(ctx context.Context, where string, args ...any) (*Record, 
 	if err == nil && r == nil { // every record has an input
 		err = fault.New(fault.NotFound, "no such signature")
 	}
+	if err == nil && r.ByPeople() {
+		r.Persons, err = s.persons(ctx, s.DB.Read(), r)
+	}
 	return r, err
 }
 
@@ -217,6 +228,9 @@ func (s *Ledger) Insert(ctx context.Context, tx *store.Tx, r *Record) error {
 	if err != nil {
 		return fmt.Errorf("signing: store record: %w", err)
 	}
+	if err := s.insertPersons(ctx, tx, r); err != nil {
+		return err
+	}
 	return s.InsertFiles(ctx, tx, r.ID, r.rows()...)
 }
 
@@ -244,7 +258,7 @@ func (f Filter) page() store.Page { return store.Page{After: f.After, Skip: f.Sk
 // What a record may say of its format and its certificate.
 var (
 	recordTypes      = append([]string{""}, slices.Sorted(maps.Keys(request.LibraryFormats))...)
-	certificateTypes = []string{"EU-QES_automatic", "EU-QES_otp", "EU-QES_eseal"}
+	certificateTypes = []string{"EU-QES_automatic", "EU-QES_otp", "EU-QES_eseal", request.SES, request.AES}
 )
 
 // List returns records of an account, newest first, without their files.
@@ -302,7 +316,7 @@ func like(piece string) string {
 // WrittenAnew says whether what was signed is a copy of a PDF that could be read in
 // more than one way.
 func (r *Record) WrittenAnew() bool {
-	return r.Type == "pades" && len(r.Inputs) == 1 && !r.Options.EncryptAny && r.Validated != nil && r.Validated.SHA256 != r.Inputs[0].SHA256
+	return r.Type == "pades" && len(r.Inputs) == 1 && !r.ByPeople() && !r.Options.EncryptAny && r.Validated != nil && r.Validated.SHA256 != r.Inputs[0].SHA256
 }
 
 // Asked is the format that the caller named; empty where none was.

@@ -62,6 +62,9 @@ func remove(ctx context.Context, tx *store.Tx, id string) (state State, err erro
 	if err != nil {
 		return state, fmt.Errorf("signing: erase: %w", err)
 	}
+	if _, err = tx.Exec(ctx, `delete from signers where signature_id = $1`, id); err != nil {
+		return state, fmt.Errorf("signing: erase: %w", err)
+	}
 	if _, err = tx.Exec(ctx, `delete from signature_files where signature_id = $1`, id); err != nil {
 		return state, fmt.Errorf("signing: erase: %w", err)
 	}
@@ -73,7 +76,7 @@ func (s *Ledger) forgetFiles(ctx context.Context, tx *store.Tx, r *Record, at ti
 	if _, err := tx.Exec(ctx, `update signatures set files_until = -abs(files_until) where id = $1`, r.ID); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2`, store.Millis(at), r.ID); err != nil {
+	if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2 and role <> '`+RoleEvidence+`'`, store.Millis(at), r.ID); err != nil {
 		return err
 	}
 	told := Events{Record: r}

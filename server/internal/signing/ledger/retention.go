@@ -43,9 +43,12 @@ func (s *Ledger) Erase(ctx context.Context, r *Record, why string) error {
 	if err != nil {
 		return err
 	}
-	s.dropBlobs(ctx, r.files())
+	s.dropBlobs(ctx, r.allFiles())
 	return nil
 }
+
+// DropBlobs deletes the blobs of files whose rows are gone.
+func (s *Ledger) DropBlobs(ctx context.Context, files []*File) { s.dropBlobs(ctx, files) }
 
 // dropBlobs deletes blobs whose rows are gone; one that stays behind is found
 // by the sweep of blobs.
@@ -121,6 +124,6 @@ func (s *Ledger) dropFiles(ctx context.Context, r *Record) error {
 	if err != nil {
 		return err
 	}
-	s.dropBlobs(ctx, r.files())
+	s.dropBlobs(ctx, append(r.files(), r.Work...))
 	return nil
 }

@@ -17,6 +17,7 @@ type State string
 // The states, as the wire spells them.
 const (
 	WaitValidation State = "WAIT_VALIDATION"
+	WaitSigners    State = "WAIT_SIGNERS" // of a record that people sign: somebody has not yet
 	WaitSign       State = "WAIT_SIGN"
 	Done           State = "DONE"
 	Error          State = "ERROR"
@@ -24,12 +25,13 @@ const (
 
 // next holds every step that is allowed; docs/lifecycle.md is the same table.
 var next = map[State][]State{
-	WaitValidation: {WaitSign, Error},
+	WaitValidation: {WaitSigners, WaitSign, Error},
+	WaitSigners:    {WaitSign, Error},
 	WaitSign:       {Done, Error},
 }
 
 // States in the order of a life.
-var States = []State{WaitValidation, WaitSign, Done, Error}
+var States = []State{WaitValidation, WaitSigners, WaitSign, Done, Error}
 
 func stateWords() (words []string) {
 	for _, s := range States {
@@ -60,9 +62,10 @@ var (
 	isWaiting = stateIs(func(s State) bool { return !s.Final() })
 	isEnded   = stateIs(State.Final)
 	// isWaitSign: what will be signed is known.
-	isWaitSign = stateIs(func(s State) bool { return s == WaitSign })
-	// workable: it waits, and for nobody's approval.
-	workable = isWaiting + ` and not (` + isWaitSign + ` and approval = 'WAITING')`
+	isWaitSign    = stateIs(func(s State) bool { return s == WaitSign })
+	isWaitSigners = stateIs(func(s State) bool { return s == WaitSigners })
+	// workable: it waits, and for nobody's approval or signature.
+	workable = isWaiting + ` and not (` + isWaitSign + ` and approval = 'WAITING') and not (` + isWaitSigners + ` and acts = 0)`
 )
 
 // only is a condition on a row that is found by its id. Said plainly, PostgreSQL may take an
@@ -118,7 +121,7 @@ func StoreValidated(ctx context.Context, tx *store.Tx, r *Record, lease string) 
 
 // StoreEnd ends a record as it says itself, DONE or ERROR.
 func StoreEnd(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
-	const over = `, secret = null, lease_by = '', lease_until = 0`
+	const over = `, secret = null, lease_by = '', lease_until = 0, acts = 0`
 	if r.State == Done {
 		return transition(ctx, tx, r, lease, Done, `signature_type = $5, achieved_level = $6, signer = $7`+over, r.Type, r.Achieved, storedSigner(r.Signer))
 	}
@@ -129,7 +132,7 @@ var leaseOn = `update signatures set lease_until = $1 where id = $2 and ` + only
 
 // KeepLease makes sure that the record is ours and may be signed.
 func KeepLease(ctx context.Context, tx *store.Tx, r *Record, lease string, until time.Time) error {
-	return tx.Expect(ctx, 1, ErrLost, leaseOn, store.Millis(until), r.ID, lease, string(WaitSign))
+	return tx.Expect(ctx, 1, ErrLost, leaseOn, store.Millis(until), r.ID, lease, string(r.State))
 }
 
 // When is a record as it was when it had come to a state, which it may have left since.

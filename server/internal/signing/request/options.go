@@ -67,6 +67,8 @@ type Options struct {
 	Asked    string `json:"askedType" option:"-"`          // signatureType of the request; never shown
 	Certify  bool   `json:"certify,omitempty" option:"-"`  // pades: the first signature certifies the document (DocMDP, 2)
 	Embedded bool   `json:"embedded,omitempty" option:"-"` // cades over a digest: a CMS that a PDF will hold
+
+	People *PeopleOptions `json:"people,omitempty" option:"-"` // nil: a certificate signs
 }
 
 // SignerImage is how a visible signature looks; a table like Options.

@@ -372,6 +372,7 @@ create table signatures (
 	error_number     bigint not null default 0,
 	failures         bigint not null default 0, -- how often work on it failed for reasons of our own
 	approval_until   bigint not null default 0,
+	acts             bigint not null default 0, -- of people, that were asked for and are not made yet
 	files_until      bigint not null default 0,
 	created_at       bigint not null,
 	id               text primary key,
@@ -406,8 +407,8 @@ create index signatures_account on signatures (account_id, id);
 create index signatures_filters on signatures (account_id, certificate_type, signature_type, state, id);
 -- What is to be worked on, in its order, and the last turn of an account. What waits for an
 -- approval stands in neither: a claim would read through all of it.
-create index signatures_turn on signatures (turn, id) where state in ('WAIT_VALIDATION', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING');
-create index signatures_last_turn on signatures (account_id, turn) where state in ('WAIT_VALIDATION', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING') and turn > 0;
+create index signatures_turn on signatures (turn, id) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0);
+create index signatures_last_turn on signatures (account_id, turn) where state in ('WAIT_VALIDATION', 'WAIT_SIGNERS', 'WAIT_SIGN') and not (state in ('WAIT_SIGN') and approval = 'WAITING') and not (state in ('WAIT_SIGNERS') and acts = 0) and turn > 0;
 create index signatures_approval on signatures (account_id, id) where approval = 'WAITING';
 create index signatures_approval_until on signatures (approval_until) where approval = 'WAITING';
 create index signatures_files on signatures (files_until) where files_until > 0 and state in ('DONE', 'ERROR');
@@ -435,6 +436,28 @@ create table signature_files (
 );
 -- A blob is found by its id, without its place in a pack.
 create index signature_files_blob on signature_files (substr(blob, 1, 24)) where blob <> '';
+
+-- People who are asked to sign a record. All that decides is sealed; version is that of
+-- the row, and the last event that names a person has a digest of it.
+create table signers (
+	signature_id text   not null,
+	position     bigint not null,
+	id           text   not null, -- a UUID
+	version      bigint not null,
+	sealed       bytea not null,
+	primary key (signature_id, position)
+);
+create unique index signers_id on signers (id);
+
+-- Documents with places that are kept to be asked for again.
+create table templates (
+	id         text   not null primary key,
+	account_id text   not null,
+	sealed     bytea not null,
+	blob       text   not null, -- its document
+	created_at bigint not null
+);
+create index templates_account on templates (account_id, id);
 
 -- One row before each use of a private key.
 create table signing_intents (

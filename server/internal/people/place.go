@@ -1,0 +1,268 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/sketch"
+	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+)
+
+// Where a field stands that nobody has placed, and how far it keeps from others.
+const (
+	stampWidth, stampHeight = 164, 45
+	placeMargin, placeGap   = 20, 6
+	mostAnchorPages         = 500
+)
+
+// placesIn finds where the fields of everybody go, in each document: by person, then by
+// document. What the document lacks is a refusal with 113.
+func placesIn(ctx context.Context, docs []ades.Source, persons []*ledger.Person) ([][][]ledger.Place, error) {
+	all := make([][][]ledger.Place, len(persons))
+	for i := range persons {
+		all[i] = make([][]ledger.Place, len(docs))
+	}
+	for index, src := range docs {
+		f := &finder{index: index, src: src}
+		err := limits.Bounded(ctx, rogito.DefaultMemory, func(ctx context.Context) error { return f.find(ctx, persons, all) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// finder looks into one document.
+type finder struct {
+	index  int
+	src    ades.Source
+	doc    *pdf.Document
+	pages  int
+	taken  map[int][]sketch.Box // by page, as a viewer sees it
+	empty  []string             // fields
+	placed map[int]*sketch.Page
+}
+
+func (f *finder) lacks(format string, args ...any) error {
+	return &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] ", f.index) + fmt.Sprintf(format, args...)}
+}
+
+func (f *finder) find(ctx context.Context, persons []*ledger.Person, all [][][]ledger.Place) (err error) {
+	if f.doc, err = pdf.Open(f.src, pdf.Options{Context: ctx}); err != nil {
+		return f.lacks("cannot be read: %v", err)
+	}
+	if f.pages, err = f.doc.PageCount(); err != nil || f.pages == 0 {
+		return f.lacks("has no pages")
+	}
+	if f.empty, err = pades.EmptyFields(ctx, f.src, ""); err != nil {
+		return f.lacks("cannot be read: %v", err)
+	}
+	f.taken, f.placed = map[int][]sketch.Box{}, map[int]*sketch.Page{}
+	used := map[string]bool{}
+	for i, p := range persons {
+		if p.Role != ledger.RoleSigner {
+			continue
+		}
+		for _, want := range p.Signatures {
+			place, err := f.place(ctx, want, used)
+			if err != nil {
+				return err
+			}
+			all[i][f.index] = append(all[i][f.index], place)
+		}
+	}
+	var without []int
+	for i, p := range persons {
+		if p.Role == ledger.RoleSigner && len(p.Signatures) == 0 {
+			without = append(without, i)
+		}
+	}
+	found, err := f.spread(ctx, len(without))
+	for k, i := range without {
+		if err == nil {
+			all[i][f.index] = []ledger.Place{found[k]}
+		}
+	}
+	return err
+}
+
+// shrunk are the sizes of fields that nobody has placed, where a page has no room for all
+// of them.
+var shrunk = []float64{1, 0.75, 0.5, 0.35, 0.25}
+
+// spread finds places for so many, all of one size, beside and below what stands there.
+func (f *finder) spread(ctx context.Context, n int) ([]ledger.Place, error) {
+	for pages := 1; n > 0 && pages <= min(f.pages, mostAnchorPages); pages++ {
+		for _, scale := range shrunk {
+			before := map[int][]sketch.Box{}
+			for page, boxes := range f.taken {
+				before[page] = slices.Clip(boxes)
+			}
+			var all []ledger.Place
+			for range n {
+				place, err := f.free(ctx, pages, scale)
+				if err != nil {
+					return nil, err
+				}
+				if place == nil {
+					break
+				}
+				all = append(all, *place)
+			}
+			if len(all) == n {
+				return all, nil
+			}
+			f.taken = before
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return nil, f.lacks("has no room for the fields of %d signers", n)
+}
+
+// place is one that was asked for.
+func (f *finder) place(ctx context.Context, want ledger.Place, used map[string]bool) (ledger.Place, error) {
+	out := want
+	switch {
+	case want.Name != "":
+		if !slices.Contains(f.empty, want.Name) {
+			return out, f.lacks("has no empty signature field %q", want.Name)
+		}
+		if used[want.Name] {
+			return out, f.lacks("has the field %q once, and two are to sign in it", want.Name)
+		}
+		used[want.Name] = true
+		out.Page = max(out.Page, 1)
+		return out, nil
+	case want.Anchor != "":
+		return f.anchor(ctx, want)
+	}
+	page, err := f.page(out.Page)
+	if err != nil {
+		return out, err
+	}
+	out.X, out.Y = fromMedia(page, want.X, want.Y)
+	f.take(out)
+	return out, nil
+}
+
+func (f *finder) page(n int) (*pdf.Page, error) {
+	if n < 1 || n > f.pages {
+		return nil, f.lacks("has %d pages, and no page %d", f.pages, n)
+	}
+	page, err := f.doc.Page(n - 1)
+	if err != nil {
+		return nil, f.lacks("has a page %d that cannot be read: %v", n, err)
+	}
+	return page, nil
+}
+
+// fromMedia turns a place from the upper left corner of the MediaBox, as the page is seen,
+// into one from that of what a viewer shows.
+func fromMedia(p *pdf.Page, x, y float64) (float64, float64) {
+	m, c := p.MediaBox, p.CropBox
+	left, top := c.LLX-m.LLX, m.URY-c.URY
+	switch p.Rotate {
+	case 90:
+		left, top = c.LLY-m.LLY, c.LLX-m.LLX
+	case 180:
+		left, top = m.URX-c.URX, c.LLY-m.LLY
+	case 270:
+		left, top = m.URY-c.URY, m.URX-c.URX
+	}
+	return x - left, y - top
+}
+
+func (f *finder) take(p ledger.Place) {
+	f.taken[p.Page] = append(f.taken[p.Page], sketch.Box{X: p.X, Y: p.Y, Width: p.Width, Height: p.Height})
+}
+
+// sketched is what a page looks like.
+func (f *finder) sketched(ctx context.Context, n int) (*sketch.Page, error) {
+	if p := f.placed[n]; p != nil {
+		return p, nil
+	}
+	p, err := sketch.Draw(ctx, f.src, n, "")
+	if err == nil {
+		f.placed[n] = p
+		for _, field := range p.Fields {
+			f.taken[n] = append(f.taken[n], field.Box)
+		}
+	}
+	return p, err
+}
+
+// anchor is the first place of a text.
+func (f *finder) anchor(ctx context.Context, want ledger.Place) (ledger.Place, error) {
+	find := strings.Join(strings.Fields(want.Anchor), " ")
+	for n := 1; n <= min(f.pages, mostAnchorPages); n++ {
+		p, err := f.sketched(ctx, n)
+		if err != nil {
+			if ctx.Err() != nil {
+				return want, ctx.Err()
+			}
+			continue
+		}
+		for _, l := range p.Lines {
+			text := strings.Join(strings.Fields(l.Text), " ")
+			at := strings.Index(text, find)
+			if at < 0 {
+				continue
+			}
+			share := float64(utf8.RuneCountInString(text[:at])) / float64(max(1, utf8.RuneCountInString(text)))
+			out := want
+			out.Page, out.X, out.Y = n, l.X+share*l.Length*math.Cos(l.Angle*math.Pi/180), l.Y-l.Size
+			out.X, out.Y = clamp(out.X, p.Width-out.Width), clamp(out.Y, p.Height-out.Height)
+			f.take(out)
+			return out, nil
+		}
+	}
+	return want, f.lacks("has no text %q", want.Anchor)
+}
+
+func clamp(v, most float64) float64 { return max(0, min(v, most)) }
+
+// free is the next place from the upper left corner of the first page on; nil where the
+// pages have none.
+func (f *finder) free(ctx context.Context, pages int, scale float64) (*ledger.Place, error) {
+	for n := 1; n <= pages; n++ {
+		page, err := f.page(n)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := f.sketched(ctx, n); err != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		width, height := page.Visible()
+		w, h := math.Min(stampWidth*scale, width), math.Min(stampHeight*scale, height)
+		x0, y0 := math.Min(placeMargin, width-w), math.Min(placeMargin, height-h)
+		for y := y0; y+h <= height; y += placeGap {
+			for x := x0; x+w <= width; x += placeGap {
+				box := sketch.Box{X: x, Y: y, Width: w, Height: h}
+				if hit := slices.IndexFunc(f.taken[n], func(b sketch.Box) bool { return overlap(b, box) }); hit >= 0 {
+					x = max(x, f.taken[n][hit].X+f.taken[n][hit].Width) // placeGap is added
+					continue
+				}
+				out := ledger.Place{Page: n, X: x, Y: y, Width: w, Height: h}
+				f.take(out)
+				return &out, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+func overlap(a, b sketch.Box) bool {
+	return a.X < b.X+b.Width && b.X < a.X+a.Width && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/textproto"
+	"os"
+	"path/filepath"
+
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/mail"
+	"rogito.dev/rogito/server/internal/people"
+	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/sms"
+)
+
+// messenger sends what people who sign are told. A sandbox sends nothing: messages lie
+// in the folder outbox.
+type messenger struct {
+	mail *mail.Sender // nil: none is sent
+	sms  *sms.Sender
+}
+
+var _ people.Messenger = (*messenger)(nil)
+
+// outbox is the folder of the messages of a sandbox.
+func outbox(data string) string { return filepath.Join(data, "outbox") }
+
+// openMessenger makes what sends mail and SMS to people who sign.
+func (s *Server) openMessenger() (*messenger, error) {
+	if s.sandboxed {
+		dir := outbox(s.cfg.Data)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		return &messenger{mail.NewOutbox(dir, s.cfg.Mail, nil), sms.NewOutbox(dir)}, nil
+	}
+	m := &messenger{mail: s.mail}
+	if s.cfg.SMS.On() {
+		m.sms = sms.New(s.cfg.SMS, s.sig.guard)
+	}
+	return m, nil
+}
+
+// Offers says whether messages can go by a channel.
+func (m *messenger) Offers(channel string) bool {
+	switch channel {
+	case ledger.ByEmail:
+		return m.mail != nil
+	case ledger.BySMS:
+		return m.sms != nil
+	}
+	return false
+}
+
+// Send hands a message on. What will be refused for ever is not tried again.
+func (m *messenger) Send(ctx context.Context, one people.Message) (err error) {
+	if !m.Offers(one.Channel) {
+		return fmt.Errorf("%w: no %s is sent here", job.ErrGiveUp, one.Channel)
+	}
+	id := filepath.Base(one.Record + "-" + one.ID)
+	if one.Channel == ledger.BySMS {
+		err = m.sms.Send(ctx, sms.Message{ID: id, To: one.To, Text: one.Text})
+	} else {
+		err = m.mail.Send(ctx, mail.Message{ID: id, To: []string{one.To}, Subject: one.Subject, Text: one.Text})
+	}
+	var said *textproto.Error
+	if errors.Is(err, sms.ErrRefused) || errors.As(err, &said) && said.Code >= 500 {
+		return fmt.Errorf("%w: %w", job.ErrGiveUp, err)
+	}
+	return err
+}
