@@ -92,7 +92,13 @@ type peopleParser struct {
 // ParsePeople reads the members of a call that asks people to sign. from is the
 // template that it names; nil: none.
 func (r Parser) ParsePeople(kind string, members map[string]jsontext.Value, from *Stored, spool *upload.Spool, rules PeopleRules) (*PeopleRequest, error) {
-	p := peopleParser{parser: parser{Parser: r, spool: spool}, rules: rules, aes: kind == AES}
+	return r.ParsePeopleFiles(kind, members, nil, from, spool, rules)
+}
+
+// ParsePeopleFiles is ParsePeople for documents that came as files, in place of the
+// member inputDocuments.
+func (r Parser) ParsePeopleFiles(kind string, members map[string]jsontext.Value, files []Document, from *Stored, spool *upload.Spool, rules PeopleRules) (*PeopleRequest, error) {
+	p := peopleParser{parser: parser{Parser: r, spool: spool, files: files}, rules: rules, aes: kind == AES}
 	out := &PeopleRequest{Type: kind}
 	var err error
 	if out.Signers, err = p.signers(members["signers"], from); err != nil {
@@ -122,6 +128,9 @@ func (r Parser) ParsePeople(kind string, members map[string]jsontext.Value, from
 
 // documents are those of the call; digests cannot be shown to anybody.
 func (p *peopleParser) documents(m map[string]jsontext.Value) ([]Input, error) {
+	if len(p.files) > 0 {
+		return p.fromFiles()
+	}
 	docs := m["inputDocuments"]
 	if absent(docs) {
 		docs = m["inputDocument"]
