@@ -252,7 +252,7 @@ func (d *Desk) follow(v *visit, p *recordPage) {
 			row.Address = one.Mobile
 		}
 		if may && !one.State.Final() && !p.R.State.Final() {
-			row.Link = d.People.Link(p.R, one)
+			row.Link = d.Signing.Link(p.R, one)
 			row.MayRemind = p.R.State == ledger.WaitSigners && one.State != ledger.PersonNew
 		}
 		p.People = append(p.People, row)
