@@ -522,6 +522,7 @@ func TestSignerBySPID(t *testing.T) {
 	b.loading(func() { b.click("a.spid") })
 	b.wait("#person-1")
 	b.loading(func() { b.click("#person-1") })
+	b.loading(func() { b.click("form button") }) // back to the service
 	b.wait("#problem")
 	if got := b.attr("#problem", "data-code"); got != "312" {
 		t.Errorf("another person is %s", got)
@@ -531,6 +532,7 @@ func TestSignerBySPID(t *testing.T) {
 	b.loading(func() { b.click("a.spid") })
 	b.wait("#person-0")
 	b.loading(func() { b.click("#person-0") })
+	b.loading(func() { b.click("form button") })
 	b.wait("#sign")
 	b.sound("signer-advanced")
 	b.signs()

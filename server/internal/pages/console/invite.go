@@ -67,6 +67,9 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 		Head: d.head(v, look.T("Ask others to sign", "Fai firmare altre persone")), As: v.accountID(), Key: rand.Text(), F: f,
 		Most: d.Document / 1_000_000, SMS: d.People.Rules().Offers(ledger.BySMS),
 	}
+	if p.Most > 50 {
+		p.Most -= p.Most % 10
+	}
 	for _, name := range []string{"title", "message", "days", "ordered", "drawn", "level"} {
 		f[name] += "" // templates want all of them
 	}
@@ -137,7 +140,7 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 	if len(p.files) == 0 {
 		return nil, look.Refusal(fault.BadDocuments, look.T("Choose at least one PDF.", "Scegli almeno un PDF."))
 	}
-	signers, err := inviteSigners(f)
+	signers, err := inviteSigners(f, string(look.Language(v.r)))
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +178,9 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 	return d.People.Submit(ctx, req, v.signer())
 }
 
-// inviteSigners are the people of the form.
-func inviteSigners(f values) (all []map[string]any, err error) {
+// inviteSigners are the people of the form, who are written to in the language of who
+// invites them.
+func inviteSigners(f values, language string) (all []map[string]any, err error) {
 	for n := 1; n <= inviteRows; n++ {
 		at := func(name string) string { return strings.TrimSpace(f[name+"-"+strconv.Itoa(n)]) }
 		if at("name")+at("surname")+at("email")+at("mobile") == "" {
@@ -187,7 +191,7 @@ func inviteSigners(f values) (all []map[string]any, err error) {
 				return nil, look.Refusal(fault.BadSigners, look.T("Person %d needs a given name, a surname and an e-mail address.", "Alla persona %d servono nome, cognome e indirizzo e-mail.").With(n))
 			}
 		}
-		one := map[string]any{"name": at("name"), "surname": at("surname"), "email": at("email"), "authentication": []string{"email"}, "signatures": []any{}}
+		one := map[string]any{"name": at("name"), "surname": at("surname"), "email": at("email"), "authentication": []string{"email"}, "signatures": []any{}, "language": language}
 		if at("mobile") != "" {
 			one["mobile"], one["authentication"] = strings.ReplaceAll(at("mobile"), " ", ""), []string{"email", "sms"}
 		}

@@ -136,6 +136,7 @@ var logs = sentences{
 	{regexp.MustCompile(`^the code sent by (\w+) was given$`), look.T("The code by %s was right", "Il codice via %s era giusto")},
 	{regexp.MustCompile(`^identified by (\w+)$`), look.T("Identified by %s", "Identificato con %s")},
 	{regexp.MustCompile(`^identification by (\w+) refused$`), look.T("Identification by %s did not count", "Identificazione con %s non accettata")},
+	{regexp.MustCompile(`^the document has the places of the signer's fields$`), look.T("The places to sign are found", "I posti della firma sono stabiliti")},
 	{regexp.MustCompile(`^the documents were shown$`), look.T("Opened the document", "Ha aperto il documento")},
 	{regexp.MustCompile(`^the documents were shown again, as they are now$`), look.T("Opened the document as it is now", "Ha aperto il documento com'è ora")},
 	{regexp.MustCompile(`^the last page of document (\d+) was shown$`), look.T("Read document %s to its last page", "Ha letto il documento %s fino all'ultima pagina")},
