@@ -418,7 +418,9 @@ func (b *tab) inFrame(what, expression string) {
 	b.t.Helper()
 	b.until(what, func() bool {
 		var tree struct {
-			FrameTree struct{ ChildFrames []struct{ Frame struct{ ID string } } }
+			FrameTree struct {
+				ChildFrames []struct{ Frame struct{ ID string } }
+			}
 		}
 		b.do("Page.getFrameTree", nil, &tree)
 		if len(tree.FrameTree.ChildFrames) != 1 {
@@ -572,6 +574,9 @@ func TestInviteFromTheConsole(t *testing.T) {
 		b.typeIn("[name=name-1]", "Ada")
 		b.typeIn("[name=surname-1]", "Prova")
 		b.typeIn("[name=email-1]", "ada@example.org")
+		if i == 0 {
+			b.typeIn("[name=keep]", "Preliminare")
+		}
 		b.loading(func() { b.click("#send") })
 		b.wait("#people")
 		b.until("Ada is invited", func() bool {
@@ -595,8 +600,14 @@ func TestInviteFromTheConsole(t *testing.T) {
 	}
 	b := open(t, s, how{})
 	b.enter(s)
+	b.goTo("/console/invite") // again, from the template that was kept
+	b.set("[name=template]", b.attr("[name=template] option:nth-child(2)", "value"))
+	b.typeIn("[name=name-1]", "Ugo")
+	b.typeIn("[name=surname-1]", "Prova")
+	b.typeIn("[name=email-1]", "ugo@example.org")
+	b.loading(func() { b.click("#send") })
+	b.wait("#people")
 	b.goTo("/console/invite")
-	b.eval(`document.querySelector("[name=inputDocuments]").required = false; ''`)
 	b.loading(func() { b.click("#send") })
 	b.wait("#problem")
 	b.sound("invite-nobody")

@@ -21,14 +21,16 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/signing/request"
 )
 
 // rows of people that the form has; who asks more uses the API.
 const (
-	inviteRows  = 8
-	inviteShown = 2
+	inviteRows    = 8
+	inviteShown   = 2
+	mostTemplates = 100 // that are offered
 )
 
 // invitePage is the form that asks others to sign.
@@ -42,6 +44,8 @@ type invitePage struct {
 	Most    int64
 	SMS     bool
 	Levels  []look.Option
+	// Templates that the account has kept; the first is none.
+	Templates []look.Option
 }
 
 // inviteRow is one person of the form.
@@ -70,7 +74,7 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 	if p.Most > 50 {
 		p.Most -= p.Most % 10
 	}
-	for _, name := range []string{"title", "message", "days", "ordered", "drawn", "level"} {
+	for _, name := range []string{"title", "message", "days", "ordered", "drawn", "level", "template", "keep"} {
 		f[name] += "" // templates want all of them
 	}
 	if f["days"] == "" {
@@ -79,6 +83,16 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 	l := look.Language(v.r)
 	for _, level := range []string{"B", "T", "LT", "LTA"} {
 		p.Levels = append(p.Levels, look.Option{Value: level, Name: level, Selected: level == f["level"]})
+	}
+	kept, err := d.People.ListTemplates(v.ctx(), v.accountID(), "", 0, mostTemplates)
+	if err != nil {
+		return err
+	}
+	if len(kept) > 0 {
+		p.Templates = []look.Option{{Value: "", Name: look.T("none: the files below", "nessuno: i file qui sotto").In(l)}}
+	}
+	for _, t := range kept {
+		p.Templates = append(p.Templates, look.Option{Value: t.ID, Name: t.Name + " (" + strings.Join(t.Places, ", ") + ")", Selected: t.ID == f["template"]})
 	}
 	for n := 1; n <= inviteRows; n++ {
 		row := inviteRow{N: n, F: map[string]string{}}
@@ -137,12 +151,18 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 		return nil, err
 	}
 	f := p.values
-	if len(p.files) == 0 {
-		return nil, look.Refusal(fault.BadDocuments, look.T("Choose at least one PDF.", "Scegli almeno un PDF."))
-	}
 	signers, err := inviteSigners(f, string(look.Language(v.r)))
 	if err != nil {
 		return nil, err
+	}
+	var from *request.Stored
+	if f["template"] != "" {
+		if from, err = d.stored(ctx, v, f["template"], signers); err != nil {
+			return nil, err
+		}
+		p.files = nil
+	} else if len(p.files) == 0 {
+		return nil, look.Refusal(fault.BadDocuments, look.T("Choose at least one PDF.", "Scegli almeno un PDF."))
 	}
 	options := map[string]any{"timezone": d.zone(), "signatureMode": []string{"typed"}}
 	if f["drawn"] != "" {
@@ -157,7 +177,11 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 	}
 	options["expiresAt"] = time.Now().AddDate(0, 0, days).UTC().Format(time.RFC3339)
 	title := f["title"]
-	if title == "" {
+	switch {
+	case title != "":
+	case from != nil:
+		title = from.Inputs[0].Name
+	default:
 		title = titleOf(p.files)
 	}
 	members := map[string]jsontext.Value{}
@@ -171,11 +195,66 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 		}
 		members[name] = b
 	}
-	req, err := d.Signing.Requests.ParsePeopleFiles(request.SES, members, p.files, nil, p.spool, d.People.Rules())
+	req, err := d.Signing.Requests.ParsePeopleFiles(request.SES, members, p.files, from, p.spool, d.People.Rules())
 	if err != nil {
 		return nil, err
 	}
-	return d.People.Submit(ctx, req, v.signer())
+	if f["keep"] != "" && (from != nil || len(p.files) != 1) {
+		return nil, look.Refusal(fault.BadDocuments, look.T("A template is kept of one PDF.", "Un modello si conserva di un solo PDF."))
+	}
+	r, err := d.People.Submit(ctx, req, v.signer())
+	if err != nil || f["keep"] == "" {
+		return r, err
+	}
+	return r, d.keepTemplate(ctx, v, clip(f["keep"], 255), p.files[0], signers, options)
+}
+
+// stored is a template that the account has kept; the people of the form take its
+// places in their order.
+func (d *Desk) stored(ctx context.Context, v *visit, id string, signers []map[string]any) (*request.Stored, error) {
+	t, err := d.People.FindTemplate(ctx, v.accountID(), id)
+	if err != nil {
+		return nil, err
+	}
+	if len(signers) != len(t.Places) {
+		return nil, look.Refusal(fault.BadSigners, look.T("This template has %d places: name as many people.", "Questo modello ha %d posti: indica altrettante persone.").With(len(t.Places)))
+	}
+	for i, one := range signers {
+		one["place"] = t.Places[i]
+		for _, name := range []string{"signatures", "order", "role"} {
+			delete(one, name) // the template has them
+		}
+	}
+	return d.People.Stored(ctx, t)
+}
+
+// keepTemplate keeps what was asked for, without the people.
+func (d *Desk) keepTemplate(ctx context.Context, v *visit, name string, file request.Document, signers []map[string]any, options map[string]any) error {
+	t := &people.Template{Name: name, File: file.Name, Signers: map[string]map[string]jsontext.Value{}, Options: map[string]jsontext.Value{}}
+	put := func(into map[string]jsontext.Value, name string, value any) error {
+		b, err := json.Marshal(value)
+		into[name] = b
+		return err
+	}
+	for i, one := range signers {
+		place, kept := strconv.Itoa(i+1), map[string]jsontext.Value{}
+		for _, name := range []string{"signatures", "order", "role"} {
+			if value, there := one[name]; there {
+				if err := put(kept, name, value); err != nil {
+					return err
+				}
+			}
+		}
+		t.Places, t.Signers[place] = append(t.Places, place), kept
+	}
+	for _, name := range []string{"level", "signatureMode", "timezone"} {
+		if value, there := options[name]; there {
+			if err := put(t.Options, name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return d.People.AddTemplate(ctx, v.accountID(), t, file.Source)
 }
 
 // inviteSigners are the people of the form, who are written to in the language of who
