@@ -202,7 +202,7 @@ func (p *Pages) picture(w http.ResponseWriter, r *http.Request, v *people.Visit)
 			p.undrawn(w, r, err)
 			return
 		}
-		if n == len(sheets) {
+		if n == len(sheets) && r.Method == http.MethodGet {
 			if err := p.People.Read(ctx, v, d.Index); err != nil {
 				p.site.Fail(w, r, err)
 				return
