@@ -139,6 +139,9 @@ func (d *Desk) invite(v *visit) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), signTime)
 	defer cancel()
 	r, err := d.once(ctx, v, p, d.ask)
+	if err == nil && p.after != nil { // not under the key of the form, which is the record's
+		err = p.after(ctx)
+	}
 	if err != nil {
 		return d.renderInvite(v, http.StatusOK, p.values, err)
 	}
@@ -203,10 +206,12 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 		return nil, look.Refusal(fault.BadDocuments, look.T("A template is kept of one PDF.", "Un modello si conserva di un solo PDF."))
 	}
 	r, err := d.People.Submit(ctx, req, v.signer())
-	if err != nil || f["keep"] == "" {
-		return r, err
+	if err == nil && f["keep"] != "" {
+		p.after = func(ctx context.Context) error {
+			return d.keepTemplate(ctx, v, clip(f["keep"], 255), p.files[0], signers, options)
+		}
 	}
-	return r, d.keepTemplate(ctx, v, clip(f["keep"], 255), p.files[0], signers, options)
+	return r, err
 }
 
 // stored is a template that the account has kept; the people of the form take its

@@ -228,7 +228,8 @@ type posted struct {
 	spool  *upload.Spool
 	values values
 	files  []request.Document
-	digest []byte // of all of it, for sending it once
+	digest []byte                      // of all of it, for sending it once
+	after  func(context.Context) error // what follows once it was carried out; nil: nothing
 }
 
 func (p *posted) close() { _ = p.spool.Close() }
