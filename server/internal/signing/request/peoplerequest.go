@@ -233,10 +233,20 @@ func (p *peopleParser) signer(v jsontext.Value, from *Stored, places map[string]
 		into any
 		what string
 	}{
-		{"name", &m.Name, "a string"}, {"surname", &m.Surname, "a string"}, {"email", &m.Email, "a string"}, {"mobile", &m.Mobile, "a string"},
-		{"authentication", &m.Authentication, "a list of email and sms"}, {"identification", &m.Identification, "a list of names"},
-		{"message", &m.Message, "a string"}, {"language", &m.Language, "a string"}, {"order", &m.Order, "an integer"}, {"role", &m.Role, "a string"},
-		{"reference", &m.Reference, "a string"}, {"certificateUsername", &m.Username, "a string"}, {"place", &m.Place, "a string"}, {"signatures", &m.Signatures, "a list"},
+		{"name", &m.Name, "a string"},
+		{"surname", &m.Surname, "a string"},
+		{"email", &m.Email, "a string"},
+		{"mobile", &m.Mobile, "a string"},
+		{"authentication", &m.Authentication, "a list of email and sms"},
+		{"identification", &m.Identification, "a list of names"},
+		{"message", &m.Message, "a string"},
+		{"language", &m.Language, "a string"},
+		{"order", &m.Order, "an integer"},
+		{"role", &m.Role, "a string"},
+		{"reference", &m.Reference, "a string"},
+		{"certificateUsername", &m.Username, "a string"},
+		{"place", &m.Place, "a string"},
+		{"signatures", &m.Signatures, "a list"},
 	} {
 		if v := members[one.name]; !absent(v) && p.spool.Unmarshal(v, one.into) != nil {
 			return fmt.Errorf(".%s must be %s", one.name, one.what)
