@@ -416,7 +416,7 @@ func letters(dir, record string) (all []letter) {
 		if one.Subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
 			one.Subject = ""
 		}
-		var body io.Reader = m.Body
+		body := m.Body
 		if m.Header.Get("Content-Transfer-Encoding") == "quoted-printable" {
 			body = quotedprintable.NewReader(body)
 		}

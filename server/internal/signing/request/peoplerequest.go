@@ -360,17 +360,6 @@ func (p *peopleParser) checkSigner(s *Signer) error {
 	return nil
 }
 
-// WithCode is a message with its code: in the place of {OTP}, or behind it.
-func WithCode(message, code string) string {
-	switch {
-	case strings.Contains(message, "{OTP}"):
-		return strings.ReplaceAll(message, "{OTP}", code)
-	case message == "":
-		return code
-	}
-	return message + " " + code
-}
-
 // options are those of people and, beside them, those of every signature that have a
 // meaning here. All that is wrong is 625.
 func (p *peopleParser) options(v jsontext.Value, from *Stored) (Options, error) {
