@@ -27,6 +27,14 @@ var _ people.Messenger = (*messenger)(nil)
 // outbox is the folder of the messages of a sandbox.
 func outbox(data string) string { return filepath.Join(data, "outbox") }
 
+// outboxShown is the folder whose messages the console shows: those of a sandbox.
+func (s *Server) outboxShown() string {
+	if s.sandboxed {
+		return outbox(s.cfg.Data)
+	}
+	return ""
+}
+
 // openMessenger makes what sends mail and SMS to people who sign.
 func (s *Server) openMessenger() (*messenger, error) {
 	if s.sandboxed {

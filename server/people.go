@@ -18,6 +18,7 @@ import (
 // where they do for certificates, and are handed on from there.
 func (s *Server) mountSigners(a *api.API, site *look.Site, orders *enrol.Pages) {
 	drawer := &draw.Drawer{Cache: filepath.Join(s.cfg.Data, "draw")}
+	s.onClose(func() { _ = drawer.Close() })
 	p := sign.New(site, sign.Options{
 		People: s.sig.people, Drawer: drawer, Guard: s.sig.guard, Cards: orders.Cards.URL,
 		Secure: strings.HasPrefix(strings.ToLower(s.cfg.PublicURL), "https://"), Public: s.cfg.PublicURL, Log: s.log,

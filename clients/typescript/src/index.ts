@@ -14,6 +14,7 @@ export type SignatureRequest = Schemas["SignatureRequest"];
 export type InputDocument = Schemas["InputDocument"];
 export type VerifyRequest = Schemas["VerifyRequest"];
 export type Report = NonNullable<Schemas["VerifyAnswer"]["data"]>;
+export type PeopleRequest = paths["/EU-SES"]["post"]["requestBody"]["content"]["application/json"];
 export type Kind = "automatic" | "otp" | "eseal";
 
 /** What the server refuses a call with. */
@@ -81,6 +82,17 @@ export class Rogito {
    */
   async sign(kind: Kind, request: SignatureRequest, idempotencyKey: string = randomUUID()): Promise<SignatureRecord> {
     const path = `/EU-QES_${kind}` as const;
+    const answer = await this.api.POST(path, { body: request, params: { header: { "Idempotency-Key": idempotencyKey } } });
+    return checked(opened(answer).data);
+  }
+
+  /**
+   * Asks people to sign PDFs in a browser: `signers` of the record have the link of
+   * each. With `advanced` every signer is identified, and signs with a certificate
+   * for this one act.
+   */
+  async ask(request: PeopleRequest, advanced = false, idempotencyKey: string = randomUUID()): Promise<SignatureRecord> {
+    const path = advanced ? "/EU-AES" : "/EU-SES";
     const answer = await this.api.POST(path, { body: request, params: { header: { "Idempotency-Key": idempotencyKey } } });
     return checked(opened(answer).data);
   }

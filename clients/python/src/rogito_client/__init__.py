@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .generated import AuthenticatedClient
-from .generated.api.signatures import download_signed_document, get_signature, sign_automatic, sign_eseal, sign_otp
+from .generated.api.signatures import ask_aes, ask_ses, download_signed_document, get_signature, sign_automatic, sign_eseal, sign_otp
 from .generated.api.verification import verify as verify_operation
-from .generated.models import Failure, InputDocument, SignatureOptions, SignatureRecord, SignatureRequest, VerifyParts, View
+from .generated.models import Failure, InputDocument, PeopleRequest, SignatureOptions, SignatureRecord, SignatureRequest, VerifyParts, View
 from .generated.types import UNSET, File, Response
 
 __all__ = ["Rogito", "RogitoError", "SignError", "document", "verify_callback", "SignatureOptions", "SignatureRecord", "View"]
@@ -103,7 +103,33 @@ class Rogito:
         operation = _OPERATIONS[kind]
         request = SignatureRequest.from_dict(body)
         response = operation.sync_detailed(client=self.api, body=request, idempotency_key=idempotency_key or str(uuid.uuid4()))
-        return _checked(_opened(response, getattr(operation, f"Sign{kind.capitalize()}Response")).data)
+        return _checked(_opened(response, getattr(operation, f"Sign{kind.capitalize()}Answer")).data)
+
+    def ask(
+        self,
+        signers: Iterable[Mapping[str, Any]],
+        documents: Iterable[InputDocument] = (),
+        *,
+        advanced: bool = False,
+        options: Mapping[str, Any] | None = None,
+        callback: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        **members: Any,
+    ) -> SignatureRecord:
+        """Ask people to sign PDFs in a browser: ``signers`` of the record have the link of each.
+        With ``advanced`` every signer is identified, and signs with a certificate for this one
+        act; ``members`` are title, description, template."""
+        body: dict[str, Any] = {"signers": [dict(s) for s in signers], "options": dict(options or {}), **members}
+        if given := [d.to_dict() for d in documents]:
+            body["inputDocuments"] = given
+        if callback is not None:
+            body["callback"] = callback
+        operation = ask_aes if advanced else ask_ses
+        request = PeopleRequest.from_dict(body)
+        response = operation.sync_detailed(client=self.api, body=request, idempotency_key=idempotency_key or str(uuid.uuid4()))
+        if response.parsed is None or isinstance(response.parsed, Failure):
+            _opened(response, SignatureRecord)  # says why
+        return _checked(response.parsed.data)
 
     def signature(self, id: str) -> SignatureRecord:
         """The record of a signature as it is now."""

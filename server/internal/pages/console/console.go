@@ -25,6 +25,7 @@ import (
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/upload"
@@ -42,6 +43,8 @@ type Parts struct {
 	Enroll      *enroll.Service
 	Keys        *keys.Store
 	Callbacks   *callback.Sender
+	People      *people.Service
+	Outbox      string // folder of messages that a sandbox does not send; empty: none
 	Idempotency *idempotency.Keys
 	Spool       string        // folder of uploads on their way
 	Limits      upload.Limits // of bodies
@@ -76,6 +79,9 @@ func New(p Parts) *Desk {
 		"POST /console/sketch":   d.sketch,
 		"GET /console/sign/{id}": d.outcome,
 
+		"GET /console/invite":  d.showInvite,
+		"POST /console/invite": d.invite,
+
 		"GET /console/records":                                   d.records,
 		"GET /console/records/{id}":                              d.record,
 		"GET /console/records/{id}/signed":                       d.download,
@@ -85,6 +91,8 @@ func New(p Parts) *Desk {
 		"POST /console/records/{id}/callbacks/{callback}/resend": d.resend,
 		"POST /console/records/{id}/approve":                     d.approve,
 		"POST /console/records/{id}/refuse":                      d.refuse,
+		"POST /console/records/{id}/signers/{signer}/remind":     d.remind,
+		"POST /console/records/{id}/stop":                        d.stop,
 
 		"GET /console/certificates":                   d.certificates,
 		"POST /console/certificates/{id}/{action}":    d.change,

@@ -133,6 +133,9 @@ type recordPage struct {
 	MayResend  bool
 	MaySign    bool
 	Notice     look.Text // of what was just done
+	People     []person
+	MayStop    bool
+	Letters    []letter // that a sandbox did not send
 }
 
 type document struct {
@@ -322,6 +325,7 @@ func (d *Desk) record(v *visit) error {
 			p.Callbacks = append(p.Callbacks, deliveryOf(c))
 		}
 	}
+	d.follow(v, p)
 	if p.Waits {
 		v.w.Header().Set("Refresh", "10")
 	}
@@ -347,6 +351,9 @@ var notices = map[string]look.Text{
 	"revoke":  look.T("The certificate is revoked, for good.", "Il certificato è revocato, in modo definitivo."),
 	"cancel":  look.T("The order is cancelled, and its price goes back to the wallet.", "L'ordine è annullato e il prezzo torna nel portafoglio."),
 	"review":  look.T("Your decision is written down.", "La tua decisione è registrata."),
+	"remind":  look.T("The reminder is on its way.", "Il promemoria è in partenza."),
+	"stop":    look.T("The request is cancelled. Whoever was invited is told.", "La richiesta è annullata. Chi era stato invitato viene avvisato."),
+	"invite":  look.T("The documents are being checked; then everybody who is due gets a link.", "I documenti sono in controllo; poi chi è di turno riceve il suo link."),
 	"token":   look.T("The token is revoked.", "Il token è revocato."),
 }
 

@@ -43,6 +43,7 @@ type signPage struct {
 	Documents int64 // bytes of one document, of all
 	Body      int64
 	Most      int64 // megabytes of one document, in round figures
+	MayInvite bool  // others may be asked to sign
 }
 
 // signer is a certificate in the list of the form.
@@ -116,7 +117,7 @@ func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
 	}
 	p := &signPage{
 		Head: d.head(v, look.T("Sign documents", "Firma documenti")), As: v.accountID(), Key: rand.Text(), F: f, Place: placeOf(nil, f),
-		Documents: d.Document, Body: d.Limits.Body, Most: d.Document / 1_000_000,
+		Documents: d.Document, Body: d.Limits.Body, Most: d.Document / 1_000_000, MayInvite: d.mayInvite(v),
 	}
 	if p.Most > 50 {
 		p.Most -= p.Most % 10
@@ -227,7 +228,8 @@ type posted struct {
 	spool  *upload.Spool
 	values values
 	files  []request.Document
-	digest []byte // of all of it, for sending it once
+	digest []byte                      // of all of it, for sending it once
+	after  func(context.Context) error // what follows once it was carried out; nil: nothing
 }
 
 func (p *posted) close() { _ = p.spool.Close() }
@@ -306,7 +308,7 @@ func (d *Desk) sign(v *visit) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), signTime)
 	defer cancel()
-	r, err := d.once(ctx, v, p)
+	r, err := d.once(ctx, v, p, d.submit)
 	if err != nil {
 		return d.signAgain(v, p.values, err)
 	}
@@ -378,7 +380,7 @@ func sentence(s string) string {
 
 // once submits a request under the key of its form. Who sends it a second time
 // waits for the first, and gets what that has made.
-func (d *Desk) once(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
+func (d *Desk) once(ctx context.Context, v *visit, p *posted, submit func(context.Context, *visit, *posted) (*ledger.Record, error)) (*ledger.Record, error) {
 	key := p.values["key"]
 	if key != "" {
 		key = "console " + clip(key, 64)
@@ -401,7 +403,7 @@ func (d *Desk) once(ctx context.Context, v *visit, p *posted) (*ledger.Record, e
 		case known != nil:
 			return d.Signing.Again(ctx, v.signer(), known.RecordID)
 		}
-		r, err := d.submit(idempotency.WithClaim(ctx, claim), v, p)
+		r, err := submit(idempotency.WithClaim(ctx, claim), v, p)
 		claim.End()
 		if !errors.Is(err, idempotency.ErrReplay) {
 			return r, err

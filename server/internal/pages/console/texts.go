@@ -18,6 +18,7 @@ type chip struct {
 
 var recordStates = map[ledger.State]chip{
 	ledger.WaitValidation: {"undetermined", look.T("Being checked", "In controllo")},
+	ledger.WaitSigners:    {"undetermined", look.T("Waiting for signers", "In attesa dei firmatari")},
 	ledger.WaitSign:       {"undetermined", look.T("Waiting", "In attesa")},
 	ledger.Done:           {"valid", look.T("Signed", "Firmato")},
 	ledger.Error:          {"invalid", look.T("Failed", "Non riuscita")},
@@ -43,6 +44,12 @@ func kindOf(certificateType string) look.Text {
 		if k.CertificateType() == certificateType {
 			return name
 		}
+	}
+	switch certificateType {
+	case "EU-SES":
+		return look.T("people sign, with a code", "firmano persone, con un codice")
+	case "EU-AES":
+		return look.T("people sign, identified", "firmano persone identificate")
 	}
 	return look.Same(certificateType)
 }
@@ -93,6 +100,8 @@ var events = map[string]look.Text{
 	"error":      look.T("Failed", "Non riuscita"),
 	"retention":  look.T("Files deleted", "File cancellati"),
 	"erased":     look.T("Details erased", "Dettagli cancellati"),
+	"signer":     look.T("Signer", "Firmatario"),
+	"closing":    look.T("Complete", "Completato"),
 	"audit-lost": look.T("An entry is missing", "Manca una voce"),
 }
 
@@ -119,6 +128,24 @@ var logs = sentences{
 	{regexp.MustCompile(`^callback attempt (\d+): (.*)$`), look.T("Attempt %s: %s", "Tentativo %s: %s")},
 	{regexp.MustCompile(`^approved by another token$`), look.T("By another token", "Da un altro token")},
 	{regexp.MustCompile(`^an entry was taken away before it had its place$`), look.T("It was taken away before it had its place in the log", "È stata tolta prima che avesse un posto nel registro")},
+	{regexp.MustCompile(`^signer (\d+) of (\d+) is asked to sign$`), look.T("Signer %s of %s is asked", "Firmatario %s di %s: richiesta preparata")},
+	{regexp.MustCompile(`^(\w+) sent by (\w+)$`), look.T("Message sent: %s, by %s", "Messaggio inviato: %s, via %s")},
+	{regexp.MustCompile(`^the (\w+) by (\w+) could not be sent; it is tried again$`), look.T("A message could not be sent and is tried again: %s, by %s", "Un messaggio non è partito e si riprova: %s, via %s")},
+	{regexp.MustCompile(`^a code was made to be sent by (\w+)$`), look.T("A code was sent by %s", "Un codice è stato inviato via %s")},
+	{regexp.MustCompile(`^a code is tried, the (\w+) since the last good one$`), look.T("A code was given (the %s try)", "È stato inserito un codice (tentativo: %s)")},
+	{regexp.MustCompile(`^the code sent by (\w+) was given$`), look.T("The code by %s was right", "Il codice via %s era giusto")},
+	{regexp.MustCompile(`^identified by (\w+)$`), look.T("Identified by %s", "Identificato con %s")},
+	{regexp.MustCompile(`^identification by (\w+) refused$`), look.T("Identification by %s did not count", "Identificazione con %s non accettata")},
+	{regexp.MustCompile(`^the document has the places of the signer's fields$`), look.T("The places to sign are found", "I posti della firma sono stabiliti")},
+	{regexp.MustCompile(`^the documents were shown$`), look.T("Opened the document", "Ha aperto il documento")},
+	{regexp.MustCompile(`^the documents were shown again, as they are now$`), look.T("Opened the document as it is now", "Ha aperto il documento com'è ora")},
+	{regexp.MustCompile(`^the last page of document (\d+) was shown$`), look.T("Read document %s to its last page", "Ha letto il documento %s fino all'ultima pagina")},
+	{regexp.MustCompile(`^the signer agreed, and asked for the signature$`), look.T("Agreed and signed", "Ha accettato e firmato")},
+	{regexp.MustCompile(`^the signer declined$`), look.T("Declined", "Ha rifiutato")},
+	{regexp.MustCompile(`^the signer changed: (.*)$`), look.T("Corrected: %s", "Ha corretto: %s")},
+	{regexp.MustCompile(`^a reminder (?:is due|was asked for)$`), look.T("A reminder", "Un promemoria")},
+	{regexp.MustCompile(`^somebody else is asked in the place of signer (\d+)$`), look.T("Somebody else in the place of signer %s", "Un'altra persona al posto del firmatario %s")},
+	{regexp.MustCompile(`^everybody has signed$`), look.T("Everybody has signed", "Tutti hanno firmato")},
 	{regexp.MustCompile(`^documents deleted at the end of their retention$`), look.T("At the end of their retention", "Alla fine della conservazione")},
 }
 

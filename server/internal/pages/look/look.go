@@ -201,8 +201,8 @@ func (s *Set) Render(w http.ResponseWriter, r *http.Request, status int, name st
 	if len(h.Scripts) > 0 && !strings.Contains(policy, "script-src") {
 		policy += Scripted
 	}
-	if len(h.Ancestors) > 0 {
-		policy = strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors "+strings.Join(h.Ancestors, " "), 1)
+	if origins := strings.Join(h.Ancestors, " "); origins != "" && !strings.ContainsAny(origins, ";,'\"\r\n") { // what would end the directive was refused before
+		policy = strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors "+origins, 1)
 		w.Header().Del("X-Frame-Options") // it knows no list
 	}
 	w.Header().Set("Content-Security-Policy", policy)

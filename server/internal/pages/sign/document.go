@@ -31,6 +31,8 @@ type sheet struct {
 	Own           int // in its document
 	Width, Height int
 	Text          string
+	Marks         []string // ids of the places where this person signs
+	points        [2]float64
 }
 
 // leaf names a page of a document; page 0 is what all have in common. A logo has the
@@ -65,6 +67,11 @@ func (p *Pages) layout(ctx context.Context, v *people.Visit, documents []people.
 		for i, s := range sheets {
 			total++
 			s.Number, s.Own, s.Of = total, i+1, len(sheets)
+			for k, place := range placesOf(v, d.Index) {
+				if place.Page == i+1 && place.Name == "" {
+					s.Marks = append(s.Marks, markID(d.Index, k))
+				}
+			}
 			if inline += len(s.Text); inline > mostInline {
 				s.Text = ""
 			}
@@ -73,6 +80,34 @@ func (p *Pages) layout(ctx context.Context, v *people.Visit, documents []people.
 		all = append(all, one)
 	}
 	return all, total, nil
+}
+
+// placesOf are where a person signs in a document; fields that the document has are
+// seen in it.
+func placesOf(v *people.Visit, document int) (all []ledger.Place) {
+	if document < len(v.Person.Places) {
+		all = v.Person.Places[document]
+	}
+	return all
+}
+
+func markID(document, place int) string { return fmt.Sprintf("mark-%d-%d", document, place) }
+
+// marks are the rules that put the places of a person onto the pictures.
+func (p *Pages) marks(v *people.Visit, to *bytes.Buffer) {
+	for _, d := range p.People.Documents(v) {
+		known, ok := p.drawn.Get(leaf{document: d.SHA256})
+		if !ok {
+			continue // the page was not shown here: it is drawn without
+		}
+		for k, place := range placesOf(v, d.Index) {
+			if place.Page < 1 || place.Page > len(known.sheets) || place.Name != "" {
+				continue
+			}
+			w, h := known.sheets[place.Page-1].points[0]/100, known.sheets[place.Page-1].points[1]/100
+			fmt.Fprintf(to, "#document #%s { display: grid; left: %.3f%%; top: %.3f%%; width: %.3f%%; height: %.3f%%; }\n", markID(d.Index, k), place.X/w, place.Y/h, place.Width/w, place.Height/h)
+		}
+	}
 }
 
 // sheets are the sizes and texts of a document's pages.
@@ -88,7 +123,7 @@ func (p *Pages) sheets(ctx context.Context, v *people.Visit, d people.Document) 
 			if err != nil {
 				return err
 			}
-			one := sheet{Width: shownWidth, Height: int(shownWidth * height / width)}
+			one := sheet{Width: shownWidth, Height: int(shownWidth * height / width), points: [2]float64{width, height}}
 			if weight < mostInline {
 				if one.Text, err = doc.Text(ctx, n); err != nil {
 					return err
@@ -167,7 +202,7 @@ func (p *Pages) picture(w http.ResponseWriter, r *http.Request, v *people.Visit)
 			p.undrawn(w, r, err)
 			return
 		}
-		if n == len(sheets) {
+		if n == len(sheets) && r.Method == http.MethodGet {
 			if err := p.People.Read(ctx, v, d.Index); err != nil {
 				p.site.Fail(w, r, err)
 				return

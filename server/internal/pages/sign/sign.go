@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"embed"
 	"errors"
+	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
@@ -59,19 +60,18 @@ func New(site *look.Site, o Options) *Pages {
 	p := &Pages{Options: o, site: site, set: site.Set(files)}
 	p.drawn.Weight = 64 << 20
 	mux := http.NewServeMux()
-	const page = "/sign/{record}/{secret}"
-	mux.HandleFunc("GET "+page, p.visit(p.show))
-	mux.HandleFunc("GET "+page+"/pages/{file}", p.visit(p.picture))
-	mux.HandleFunc("GET "+page+"/style.css", p.visit(p.style))
-	mux.HandleFunc("GET "+page+"/logo", p.visit(p.logo))
-	mux.HandleFunc("GET "+page+"/signed", p.visit(p.signed))
-	mux.HandleFunc("GET "+page+"/document", p.visit(p.validated))
-	mux.HandleFunc("POST "+page+"/send-code", p.visit(p.act(p.sendCode)))
-	mux.HandleFunc("POST "+page+"/code", p.visit(p.act(p.code)))
-	mux.HandleFunc("POST "+page+"/data", p.visit(p.act(p.data)))
-	mux.HandleFunc("POST "+page+"/sign", p.visit(p.act(p.sign)))
-	mux.HandleFunc("POST "+page+"/decline", p.visit(p.act(p.decline)))
-	mux.HandleFunc("GET "+page+"/{method}", p.visit(p.begin))
+	mux.HandleFunc("GET /sign/{record}/{secret}", p.visit(p.show))
+	mux.HandleFunc("GET /sign/{record}/{secret}/pages/{file}", p.visit(p.picture))
+	mux.HandleFunc("GET /sign/{record}/{secret}/style.css", p.visit(p.style))
+	mux.HandleFunc("GET /sign/{record}/{secret}/logo", p.visit(p.logo))
+	mux.HandleFunc("GET /sign/{record}/{secret}/signed", p.visit(p.signed))
+	mux.HandleFunc("GET /sign/{record}/{secret}/document", p.visit(p.validated))
+	mux.HandleFunc("POST /sign/{record}/{secret}/send-code", p.visit(p.act(p.sendCode)))
+	mux.HandleFunc("POST /sign/{record}/{secret}/code", p.visit(p.act(p.code)))
+	mux.HandleFunc("POST /sign/{record}/{secret}/data", p.visit(p.act(p.data)))
+	mux.HandleFunc("POST /sign/{record}/{secret}/sign", p.visit(p.act(p.sign)))
+	mux.HandleFunc("POST /sign/{record}/{secret}/decline", p.visit(p.act(p.decline)))
+	mux.HandleFunc("GET /sign/{record}/{secret}/{method}", p.visit(p.begin))
 	mux.HandleFunc("GET /sign/{record}/answer", p.back)
 	mux.HandleFunc("/", site.NotFound)
 	p.mux = site.Protect(mux)
@@ -87,6 +87,10 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) visit(next func(http.ResponseWriter, *http.Request, *people.Visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := p.People.Find(r.Context(), r.PathValue("record"), r.PathValue("secret"))
+		if errors.Is(err, fault.NotFound) {
+			err = look.Refusal(fault.NotFound, look.T("This link leads to nothing, or not any more. Check that it is complete, or ask who sent it to you for a new one.",
+				"Questo link non porta a nulla, o non più. Controlla che sia completo, o chiedine uno nuovo a chi te lo ha inviato."))
+		}
 		if err != nil {
 			p.site.Fail(w, r, err)
 			return
@@ -181,6 +185,12 @@ type view struct {
 	UILogo    string
 	Typed1    string // what was typed before, or the person's name
 	TypedHelp look.Text
+	zone      *time.Location
+}
+
+// Time writes a time in the zone of the request, or in that of this server.
+func (x *view) Time(at time.Time) template.HTML {
+	return template.HTML(`<time datetime="` + at.UTC().Format(time.RFC3339) + `">` + template.HTMLEscapeString(x.Lang.Date(at, x.zone)) + `</time>`) //nolint:gosec // escaped
 }
 
 func (p *Pages) blank(v *people.Visit) *view {
@@ -188,7 +198,12 @@ func (p *Pages) blank(v *people.Visit) *view {
 	x := &view{
 		Head:   look.Head{Title: heading(v), Private: true, Wide: true, Plain: ui.HideHeader, Ancestors: v.Origins()},
 		Person: v.Person, Record: v.Record, Page: v.Path(), Sidebar: !ui.HideSidebar,
-		Expires: v.Record.Options.People.ExpiresAt,
+		Expires: v.Record.Options.People.ExpiresAt, zone: p.site.Zone,
+	}
+	if name := v.Record.Options.Timezone; name != "" && name != "UTC" {
+		if zone, err := time.LoadLocation(name); err == nil {
+			x.zone = zone
+		}
 	}
 	x.Sheet = x.Page + "/style.css"
 	if ui.SidebarLogo != "" {
@@ -298,7 +313,7 @@ func sentence(err error) (look.Text, int) {
 	var difference *identify.Difference
 	switch {
 	case errors.As(err, &refusal):
-		return look.T(refusal.English, refusal.Italian), int(f.Code)
+		return look.Text{English: refusal.English, Italian: refusal.Italian}, int(f.Code)
 	case errors.As(err, &difference):
 		return look.T("Who identified themselves is somebody else than the person who was asked to sign.", "Chi si è identificato non è la persona a cui è stata chiesta la firma."), int(f.Code)
 	}

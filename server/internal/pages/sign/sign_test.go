@@ -415,3 +415,26 @@ func TestIdentification(t *testing.T) {
 		t.Errorf("a method that there is not: %s", resp.Status)
 	}
 }
+
+// BenchmarkPicture is what a page of 50 takes that was drawn before, and the page around
+// all of them.
+func BenchmarkPicture(b *testing.B) {
+	var kids strings.Builder
+	for range 50 {
+		kids.WriteString("3 0 R ")
+	}
+	s := &script{now: people.Now{Turn: true, Codes: []string{"email"}}}
+	s.pdf = bytes.Replace(sheetOf("Contract of lease", "between two parties"), []byte("/Kids [3 0 R 5 0 R] /Count 2"), []byte("/Kids ["+kids.String()+"] /Count 50"), 1)
+	srv := pageOf(b, s)
+	get(b, srv.URL+path, "en")
+	for name, address := range map[string]string{"picture": path + "/pages/50.png", "page": path} {
+		b.Run(name, func(b *testing.B) {
+			get(b, srv.URL+address, "en")
+			for b.Loop() {
+				if resp, _ := get(b, srv.URL+address, "en"); resp.StatusCode != http.StatusOK {
+					b.Fatal(resp.Status)
+				}
+			}
+		})
+	}
+}

@@ -52,8 +52,8 @@ func (p *Pages) style(w http.ResponseWriter, _ *http.Request, v *people.Visit) {
 		"color", or(ui.SignButtonTextColor, readable(ui.SignButtonBackgroundColor)))
 	rule(sign+":hover", "background", or(ui.SignButtonBackgroundColorHover, ui.SignButtonBackgroundColor),
 		"color", or(ui.SignButtonTextColorHover, readable(ui.SignButtonBackgroundColorHover), ui.SignButtonTextColor))
+	p.marks(v, &b)
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	w.Header().Set("Cache-Control", "private, max-age=300")
 	_, _ = w.Write(b.Bytes()) // the client may be gone
 }
 

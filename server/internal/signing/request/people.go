@@ -1,6 +1,9 @@
 package request
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Types of records that people sign.
 const (
@@ -61,4 +64,15 @@ type EditableData struct {
 type Reminders struct {
 	Every int `json:"every"`
 	At    int `json:"at"`
+}
+
+// WithCode is a message with its code: in the place of {OTP}, or behind it.
+func WithCode(message, code string) string {
+	switch {
+	case strings.Contains(message, "{OTP}"):
+		return strings.ReplaceAll(message, "{OTP}", code)
+	case message == "":
+		return code
+	}
+	return message + " " + code
 }

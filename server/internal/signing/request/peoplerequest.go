@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/mail"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -92,7 +90,13 @@ type peopleParser struct {
 // ParsePeople reads the members of a call that asks people to sign. from is the
 // template that it names; nil: none.
 func (r Parser) ParsePeople(kind string, members map[string]jsontext.Value, from *Stored, spool *upload.Spool, rules PeopleRules) (*PeopleRequest, error) {
-	p := peopleParser{parser: parser{Parser: r, spool: spool}, rules: rules, aes: kind == AES}
+	return r.ParsePeopleFiles(kind, members, nil, from, spool, rules)
+}
+
+// ParsePeopleFiles is ParsePeople for documents that came as files, in place of the
+// member inputDocuments.
+func (r Parser) ParsePeopleFiles(kind string, members map[string]jsontext.Value, files []Document, from *Stored, spool *upload.Spool, rules PeopleRules) (*PeopleRequest, error) {
+	p := peopleParser{parser: parser{Parser: r, spool: spool, files: files}, rules: rules, aes: kind == AES}
 	out := &PeopleRequest{Type: kind}
 	var err error
 	if out.Signers, err = p.signers(members["signers"], from); err != nil {
@@ -122,6 +126,9 @@ func (r Parser) ParsePeople(kind string, members map[string]jsontext.Value, from
 
 // documents are those of the call; digests cannot be shown to anybody.
 func (p *peopleParser) documents(m map[string]jsontext.Value) ([]Input, error) {
+	if len(p.files) > 0 {
+		return p.fromFiles()
+	}
 	docs := m["inputDocuments"]
 	if absent(docs) {
 		docs = m["inputDocument"]
@@ -226,10 +233,20 @@ func (p *peopleParser) signer(v jsontext.Value, from *Stored, places map[string]
 		into any
 		what string
 	}{
-		{"name", &m.Name, "a string"}, {"surname", &m.Surname, "a string"}, {"email", &m.Email, "a string"}, {"mobile", &m.Mobile, "a string"},
-		{"authentication", &m.Authentication, "a list of email and sms"}, {"identification", &m.Identification, "a list of names"},
-		{"message", &m.Message, "a string"}, {"language", &m.Language, "a string"}, {"order", &m.Order, "an integer"}, {"role", &m.Role, "a string"},
-		{"reference", &m.Reference, "a string"}, {"certificateUsername", &m.Username, "a string"}, {"place", &m.Place, "a string"}, {"signatures", &m.Signatures, "a list"},
+		{"name", &m.Name, "a string"},
+		{"surname", &m.Surname, "a string"},
+		{"email", &m.Email, "a string"},
+		{"mobile", &m.Mobile, "a string"},
+		{"authentication", &m.Authentication, "a list of email and sms"},
+		{"identification", &m.Identification, "a list of names"},
+		{"message", &m.Message, "a string"},
+		{"language", &m.Language, "a string"},
+		{"order", &m.Order, "an integer"},
+		{"role", &m.Role, "a string"},
+		{"reference", &m.Reference, "a string"},
+		{"certificateUsername", &m.Username, "a string"},
+		{"place", &m.Place, "a string"},
+		{"signatures", &m.Signatures, "a list"},
 	} {
 		if v := members[one.name]; !absent(v) && p.spool.Unmarshal(v, one.into) != nil {
 			return fmt.Errorf(".%s must be %s", one.name, one.what)
@@ -341,84 +358,6 @@ func (p *peopleParser) checkSigner(s *Signer) error {
 		return fmt.Errorf(".message has more than %d characters with the code", smsLength)
 	}
 	return nil
-}
-
-// WithCode is a message with its code: in the place of {OTP}, or behind it.
-func WithCode(message, code string) string {
-	switch {
-	case strings.Contains(message, "{OTP}"):
-		return strings.ReplaceAll(message, "{OTP}", code)
-	case message == "":
-		return code
-	}
-	return message + " " + code
-}
-
-// spot reads a place; x and y are numbers or strings.
-func (p *peopleParser) spot(v jsontext.Value) (s Spot, err error) {
-	var m struct {
-		Page, X, Y, Width, Height jsontext.Value
-		Name, Anchor              *string
-	}
-	var members map[string]jsontext.Value
-	if v.Kind() != '{' || p.spool.Unmarshal(v, &members) != nil {
-		return s, errors.New(" must be an object")
-	}
-	m.Page, m.X, m.Y, m.Width, m.Height = members["page"], members["x"], members["y"], members["width"], members["height"]
-	for name, into := range map[string]**string{"name": &m.Name, "anchor": &m.Anchor} {
-		if v := members[name]; !absent(v) && p.spool.Unmarshal(v, into) != nil {
-			return s, fmt.Errorf(".%s must be a string", name)
-		}
-	}
-	put(&s.Name, m.Name)
-	put(&s.Anchor, m.Anchor)
-	s.Width, s.Height = 164, 45
-	free := s.Name != "" || s.Anchor != ""
-	page := 1.0
-	for _, one := range []struct {
-		name        string
-		v           jsontext.Value
-		into        *float64
-		least, most float64
-		need        bool
-	}{
-		{"page", m.Page, &page, 1, 1_000_000, !free},
-		{"x", m.X, &s.X, 0, 20000, !free},
-		{"y", m.Y, &s.Y, 0, 20000, !free},
-		{"width", m.Width, &s.Width, 1, 5000, false},
-		{"height", m.Height, &s.Height, 1, 5000, false},
-	} {
-		if absent(one.v) {
-			if one.need {
-				return s, fmt.Errorf(".%s is required", one.name)
-			}
-			continue
-		}
-		n, err := p.number(one.v)
-		if err != nil || !(n >= one.least && n <= one.most) {
-			return s, fmt.Errorf(".%s must be a number from %v to %v", one.name, one.least, one.most)
-		}
-		*one.into = n
-	}
-	if page != math.Trunc(page) {
-		return s, errors.New(".page must be an integer")
-	}
-	if s.Page = int(page); len(s.Anchor) > 200 || len(s.Name) > 200 {
-		return s, errors.New(": name and anchor have at most 200 characters")
-	}
-	return s, nil
-}
-
-// number is one, or a string that has one.
-func (p *peopleParser) number(v jsontext.Value) (n float64, err error) {
-	if v.Kind() != '"' {
-		return n, p.spool.Unmarshal(v, &n)
-	}
-	var s string
-	if err := p.spool.Unmarshal(v, &s); err != nil {
-		return 0, err
-	}
-	return strconv.ParseFloat(strings.TrimSpace(s), 64)
 }
 
 // options are those of people and, beside them, those of every signature that have a
