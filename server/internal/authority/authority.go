@@ -384,7 +384,7 @@ var Keys = &audit.Register{
 			return nil, err
 		}
 		r.Traits = []any{sealed, der, bare, created}
-		r.Unsaid = strings.HasPrefix(r.ID, urlPrefix) // a command wrote it, and leaves the log as it is
+		r.Unsaid = strings.HasPrefix(r.ID, urlPrefix)                     // a command wrote it, and leaves the log as it is
 		if cert, err := x509.ParseCertificate(der); !bare && err == nil { // it is renewed under the same key
 			sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
 			r.Fixed = hex.EncodeToString(sum[:16])
