@@ -168,7 +168,11 @@ func (j *judge) proven(v *chainVerdict, m member) {
 		v.add("XCV", finding.RevocationStale, cert.SubjectCN, v.need)
 	default:
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
-		v.add("XCV", finding.RevocationMissing, cert.SubjectCN)
+		missing := finding.RevocationMissing
+		if cert.NoRevocationPointer {
+			missing = finding.RevocationNowhere
+		}
+		v.add("XCV", missing, cert.SubjectCN)
 	}
 }
 

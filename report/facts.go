@@ -74,7 +74,9 @@ type Certificate struct {
 	SelfSigned          bool     `json:"selfSigned,omitempty"`
 	OCSPNoCheck         bool     `json:"ocspNoCheck,omitempty"`
 	ShortTerm           bool     `json:"shortTerm,omitempty"` // ext-etsi-valassured-ST-certs: never revoked
-	QC                  *QC      `json:"qc,omitempty"`
+	// NoRevocationPointer: it names neither a CRL nor an OCSP service, so that nobody can be asked.
+	NoRevocationPointer bool `json:"noRevocationPointer,omitempty"`
+	QC                  *QC  `json:"qc,omitempty"`
 	// LegalPerson: the subject is an organisation, by its own attributes.
 	LegalPerson bool `json:"legalPerson,omitempty"`
 	// Sandbox marks certificates that say in their names that they are for tests.

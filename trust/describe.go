@@ -30,7 +30,8 @@ func certificateFacts(c *pkix.Certificate, selfSigned bool) *report.Certificate 
 		ExtKeyUsage: c.ExtKeyUsage, Policies: c.Policies,
 		CA:         c.BasicConstraints != nil && c.BasicConstraints.IsCA,
 		SelfSigned: selfSigned, OCSPNoCheck: c.OCSPNoCheck,
-		HasKeyUsage: c.HasKeyUsage, HasExtKeyUsage: c.HasExtKeyUsage(), ExtKeyUsageCritical: c.ExtKeyUsageCritical,
+		NoRevocationPointer: len(c.CRLDistributionPoints) == 0 && len(c.OCSPServers) == 0,
+		HasKeyUsage:         c.HasKeyUsage, HasExtKeyUsage: c.HasExtKeyUsage(), ExtKeyUsageCritical: c.ExtKeyUsageCritical,
 		KeyDigest: hex.EncodeToString(key[:]),
 	}
 	f.Holder, f.Authority = nameFacts(c.Subject), nameFacts(c.Issuer)

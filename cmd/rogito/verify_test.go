@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -15,9 +16,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/xades"
 )
 
 // verifyFolder is a folder with files of every fate.
@@ -199,5 +202,70 @@ func TestVerifyNamesOfNoUnicode(t *testing.T) {
 	}
 	if _, out := runVerify(dir, "--json", "--trust", "DIR/root.pem", "DIR/signed.asics"); !strings.Contains(out, `"signedFiles":["umowa_Ñê .txt"]`) {
 		t.Error(out)
+	}
+}
+
+// A certificate that names nobody to ask is told as such: with the network or
+// without, asking again does not help.
+func TestVerifyNobodyToAsk(t *testing.T) {
+	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "127.0.0.1")
+	dir, pki := t.TempDir(), adestest.Start(t, time.Now)
+	a := pki.Actor(t, "no-revocation")
+	signing := a.Signing(pki.Now())
+	d, err := cades.Prepare(strings.NewReader("hello"), signing, cades.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"root.pem": pki.RootPEM(), "alone.p7m": a.Finish(t, d, signing)} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range []struct{ flags, want string }{
+		{"", "names no place where its revocation could be asked for"},
+		{"--no-network", "names no place where its revocation could be asked for"},
+		{"--lang it", "non indica alcun luogo dove chiedere se è revocato"},
+		{"--json", `"REVOCATION_NOWHERE_TO_ASK"`},
+	} {
+		code, out := runVerify(dir, append(strings.Fields(row.flags), "--trust", "DIR/root.pem", "DIR/alone.p7m")...)
+		if code != 2 || !strings.Contains(out, row.want) {
+			t.Errorf("%s: exit %d, want 2 and %q\n%s", row.flags, code, row.want, out)
+		}
+		for _, word := range []string{"ry again", "Riprova", "fetching is forbidden", "REVOCATION_DATA_MISSING"} {
+			if strings.Contains(out, word) {
+				t.Errorf("%s: %q\n%s", row.flags, word, out)
+			}
+		}
+	}
+}
+
+// The policy that a signature was made under is told, to people and programs.
+func TestVerifySignaturePolicy(t *testing.T) {
+	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "127.0.0.1")
+	dir, pki := t.TempDir(), adestest.Start(t, time.Now)
+	a := pki.Actor(t, "p256")
+	signing := a.Signing(pki.Now())
+	const id = "1.3.76.16.1"
+	policy := &ades.SignaturePolicy{ID: id, Hash: crypto.SHA256, Digest: make([]byte, 32)}
+	cms, err := cades.Prepare(strings.NewReader("hello"), signing, cades.Options{Policy: policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	xml, err := xades.Prepare(t.Context(), []ades.File{{Name: "a.xml", Source: strings.NewReader("<a/>")}}, signing, xades.Options{Policy: policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"root.pem": pki.RootPEM(), "epes.p7m": a.Finish(t, cms, signing), "epes.xml": a.Finish(t, xml, signing)} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"DIR/epes.p7m", "DIR/epes.xml"} {
+		for flag, want := range map[string]string{"--lang=en": "Signature policy", "--lang=it": "Politica di firma", "--json": `"policy":"` + id + `"`} {
+			code, out := runVerify(dir, flag, "--trust", "DIR/root.pem", file)
+			if code != 0 || !strings.Contains(out, want) || !strings.Contains(out, id) {
+				t.Errorf("%s %s: exit %d, want 0 and %q\n%s", flag, file, code, want, out)
+			}
+		}
 	}
 }

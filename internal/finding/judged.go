@@ -177,6 +177,9 @@ var (
 	RevocationMissing = row("REVOCATION_DATA_MISSING", Error,
 		"There is no revocation data for {}.",
 		"Mancano i dati di revoca per {}.")
+	RevocationNowhere = row("REVOCATION_NOWHERE_TO_ASK", Error,
+		"The certificate of {} names no place where its revocation could be asked for, neither a list (CRL) nor a service (OCSP).",
+		"Il certificato di {} non indica alcun luogo dove chiedere se è revocato: né una lista (CRL) né un servizio (OCSP).")
 	SignedBeforeCert = row("SIGNED_BEFORE_CERT", Error,
 		"The certificate of {} is valid from {time} only: the signature cannot have been made with it before.",
 		"Il certificato di {} è valido solo dal {time}: la firma non può essere stata apposta prima con esso.")

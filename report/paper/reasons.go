@@ -149,7 +149,7 @@ func (t *page) because(c *report.Conclusion) string {
 	case report.NoCertificateChainFound:
 		return t.untrusted(c, first)
 	case report.TryLater, report.CertificateChainGeneral:
-		return t.unknownStatus(c, first)
+		return t.unknownStatus(c, first, cause.Code == finding.RevocationNowhere.Code)
 	case report.HashFailure:
 		return join(t.l.f("Why: %s", first), t.advise("Somebody has changed it: ask whoever sent it for the original."))
 	case report.SignedDataNotFound:
@@ -234,12 +234,14 @@ func (t *page) untrusted(c *report.Conclusion, first string) string {
 }
 
 // unknownStatus says why revocation or lists left a verdict open.
-func (t *page) unknownStatus(c *report.Conclusion, first string) string {
+func (t *page) unknownStatus(c *report.Conclusion, first string, nowhere bool) string {
 	state := t.r.Trust()
 	switch {
 	case state.Lists == "stale" && c.TrustedList && c.SubIndication == report.TryLater:
 		return join(t.l.f("The trusted lists that are loaded are old (of %s), so the issuer cannot be judged by them.", t.l.dayOf(t.r.ListOfLists().Issued, t.r.Zone)),
 			t.advise(`To renew them: "rogito trust update", or "rogito trust import" on a machine without network.`))
+	case nowhere:
+		return join(t.l.f("Why: %s", first), t.advise("Only its issuer can say whether it was revoked; asking again later does not help."))
 	case t.r.Facts.TrustState.Offline:
 		return join(t.l.f("Why: %s", first), t.l.T("It could not be asked for, because fetching is forbidden (--no-network, network.offline)."))
 	}
