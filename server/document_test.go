@@ -64,9 +64,60 @@ func describedOperation(t *testing.T, name string, o object, tags map[string]boo
 	}
 	for status, r := range o["responses"].(object) {
 		media := slices.Sorted(maps.Keys(asObject(r.(object)["content"])))
+		if slices.ContainsFunc(list, func(p any) bool { return p.(object)["name"] == "format" }) { // the client says which
+			media = slices.DeleteFunc(media, func(mt string) bool { return mt == "application/geo+json" })
+		}
 		binary := slices.Contains(media, "application/octet-stream")
 		if len(media) > 1 && !binary || binary && slices.Contains(media, "application/json") {
 			t.Errorf("%s: %s is answered as %v: generators make one type of them", name, status, media)
+		}
+	}
+}
+
+// What strangers' tools found undocumented is documented: an answer in another
+// form, a key whose record is gone, what a path takes, and what is no refusal
+// although a client may think so.
+func TestDocumentSaysWhatIsAnswered(t *testing.T) {
+	t.Parallel()
+	doc := readDocument(t, start(t, nil).url+"/openapi.json")
+	op := func(path, method string) object {
+		return asObject(asObject(asObject(doc["paths"])[path])[method])
+	}
+	for _, path := range []string{"/IT-omi", "/IT-omi/zones/{cadastral_code}/{omi_zone}"} {
+		content := asObject(asObject(asObject(op(path, "get")["responses"])["200"])["content"])
+		if content["application/geo+json"] == nil || content["application/json"] == nil {
+			t.Errorf("%s answers %v", path, content)
+		}
+	}
+	for _, kind := range []string{"automatic", "otp", "eseal"} {
+		o := op("/EU-QES_"+kind, "post")
+		if text := fmt.Sprint(asObject(asObject(o["responses"])["404"])["description"]); !strings.Contains(text, "140: ") {
+			t.Errorf("%s: 404 is %s", kind, text)
+		}
+		if text := fmt.Sprint(o["description"]); !strings.Contains(text, "HTTP 200") || !strings.Contains(text, "`errorNumber` 110") {
+			t.Errorf("%s does not say what wrong credentials are: %s", kind, text)
+		}
+	}
+	pattern := func(path, method, name string) *regexp.Regexp {
+		list, _ := op(path, method)["parameters"].([]any)
+		for _, p := range list {
+			if text, _ := asObject(asObject(p)["schema"])["pattern"].(string); asObject(p)["name"] == name && text != "" {
+				return regexp.MustCompile(text)
+			}
+		}
+		t.Fatalf("%s %s: %s has no pattern", method, path, name)
+		return nil
+	}
+	for _, c := range []struct{ path, method, name, good, bad string }{
+		{"/counters/day/{date}", "get", "date", "2026-11-30", "2026-13-01"},
+		{"/counters/month/{date}", "get", "date", "2026-11", "2026-11-30"},
+		{"/counters/year/{date}", "get", "date", "2026", "26"},
+		{"/stats", "get", "date", "2026-11", "yesterday"},
+		{"/token/{token}", "put", "token", "0123456789abcdef01234567", "x"},
+		{"/tokens/{token}", "patch", "token", "rgt_" + strings.Repeat("Az9", 16) + "A", "rgr_x"},
+	} {
+		if re := pattern(c.path, c.method, c.name); !re.MatchString(c.good) || re.MatchString(c.bad) {
+			t.Errorf("%s %s: %s", c.method, c.path, re)
 		}
 	}
 }

@@ -392,6 +392,8 @@ func testSigningOnce(t *testing.T, w *world) {
 		if paid := before - g.credit(); fmt.Sprintf("%.3f", paid) != "0.050" {
 			t.Errorf("%s: it cost %v", kind, paid)
 		}
+		g.ok(nil, "DELETE", "/signatures/"+one.ID, nil)
+		g.do("POST", path, body, "Idempotency-Key", key).refused(t, "the record is deleted", 404, 140)
 	}
 	// A record that waits is shown as it is by now.
 	key, body := store.NewID(), g.body(b64(sampleTXT), options(m{"asyncSignature": true}))

@@ -259,6 +259,17 @@ func TestBasicOnlyWhereAllowed(t *testing.T) {
 	}
 }
 
+// Null is no object: it would be taken for one without members.
+func TestNullIsNoBody(t *testing.T) {
+	h := testAPI(Options{}).Handler()
+	for _, body := range []string{"null", " null\n", "7", "[]", `"x"`} {
+		w, a := ask(t, h, "POST", "/things", body)
+		if w.Code != 400 || a.Error == nil || *a.Error != 100 || !strings.Contains(a.Message, "body must be an object") {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+}
+
 func TestBodyOfGetIsIgnored(t *testing.T) {
 	if w, _ := ask(t, testAPI(Options{}).Handler(), "GET", "/things", "{{{"); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)

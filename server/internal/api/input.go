@@ -126,6 +126,9 @@ func (b *binding) read(a *API, c *call, r *http.Request, op *Op, in any, sum has
 		*dst.Addr().Interface().(interface{ upload() *uploaded }).upload() = up
 		return nil
 	}
+	if up.Value.Kind() == 'n' && dst.Kind() == reflect.Struct { // it would be taken for an object without members
+		return fault.New(fault.BadBody, "%s must be an object", upload.WholeBody)
+	}
 	return wrongField(op, c.spool.Unmarshal(up.Value, dst.Addr().Interface()))
 }
 

@@ -31,15 +31,16 @@ type Op struct {
 	Gzip       bool // large answers are compressed for those who accept it
 	Hidden     bool // not in the document
 
-	MaxBody    int64         // bytes; zero takes the server's limit
-	Timeout    time.Duration // zero takes the server's
-	BadField   fault.Code    // the code for a member of the wrong type; 100
-	Source     []string      // X-Data-Source of every answer, refusals too
-	Form       any           // a multipart body is as good as a JSON one: a struct whose members are its parts
-	Aliases    []string      // members and parameters that are known and not in the document
-	Examples   []Example     // bodies that the sandbox takes, the simplest first
-	Produces   []string      // media types of Reply.Content, for the document
-	Errors     []fault.Code  // codes of the table it may answer, for the document
+	MaxBody    int64          // bytes; zero takes the server's limit
+	Timeout    time.Duration  // zero takes the server's
+	BadField   fault.Code     // the code for a member of the wrong type; 100
+	Source     []string       // X-Data-Source of every answer, refusals too
+	Form       any            // a multipart body is as good as a JSON one: a struct whose members are its parts
+	Aliases    []string       // members and parameters that are known and not in the document
+	Examples   []Example      // bodies that the sandbox takes, the simplest first
+	Produces   []string       // media types of Reply.Content, for the document
+	Formats    map[string]any // media types that a parameter asks for in place of JSON: a value of each
+	Errors     []fault.Code   // codes of the table it may answer, for the document
 	Deprecated bool
 
 	// Refuse says a refusal in the form of another protocol; nil: the envelope.

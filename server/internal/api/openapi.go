@@ -82,7 +82,7 @@ func failureSchema() *huma.Schema {
 		Description: "What a call that failed answers.",
 		Required:    []string{"data", "success", "message", "error"},
 		Properties: map[string]*huma.Schema{
-			"data":    {Type: "null", Description: "there is none"},
+			"data":    {Type: huma.TypeObject, Nullable: true, Description: "null: there is none"},
 			"success": {Type: huma.TypeBoolean, Enum: []any{false}, Description: "false"},
 			"message": {Type: huma.TypeString, Description: "names the problem and the field"},
 			"error":   {Type: huma.TypeInteger, Description: "a code of the table at /docs/errors"},
@@ -125,9 +125,10 @@ func security(op Op) []map[string][]string {
 }
 
 // success describes what a call that succeeds answers: the envelope around D
-// under the name of the operation or, where there is no D, bytes. Only one of
-// both stands in the document, since generators make one type of all that an
-// answer may be; the forms that Accept asks for beside JSON are told in words.
+// under the name of the operation or, where there is no D, bytes. What Accept
+// asks for beside JSON is told in words, since generators make one type of all
+// that an answer may be; what a parameter asks for stands beside JSON, since a
+// client that sends every parameter there is meets it.
 func success[D any](reg huma.Registry, op Op) *huma.Response {
 	t := reflect.TypeFor[D]()
 	res := &huma.Response{Description: "Success", Content: map[string]*huma.MediaType{}}
@@ -149,6 +150,9 @@ func success[D any](reg huma.Registry, op Op) *huma.Response {
 		data = &huma.Schema{Ref: schemaPrefix + name}
 	}
 	res.Content["application/json"] = &huma.MediaType{Schema: data}
+	for mt, v := range op.Formats {
+		res.Content[mt] = &huma.MediaType{Schema: reg.Schema(reflect.TypeOf(v), true, upper+"Format")}
+	}
 	return res
 }
 
@@ -178,7 +182,7 @@ func envelopeSchema(data *huma.Schema) *huma.Schema {
 			"data":    data,
 			"success": {Type: huma.TypeBoolean, Enum: []any{true}, Description: "true"},
 			"message": {Type: huma.TypeString, Description: "a sentence about it; may be empty"},
-			"error":   {Type: "null", Description: "there is none"},
+			"error":   {Type: huma.TypeInteger, Nullable: true, Description: "null: there is none"}, // generators know no type of null alone
 		},
 	}
 }
@@ -237,6 +241,9 @@ func requestBody(reg huma.Registry, op Op, f reflect.StructField) *huma.RequestB
 	}
 	name := strings.ToUpper(op.ID[:1]) + op.ID[1:]
 	s := reg.Schema(t, true, name+"Request")
+	if !op.FormOnly {
+		mayBeNull(reg, s)
+	}
 	body := &huma.RequestBody{Required: f.Tag.Get("required") != "false", Content: map[string]*huma.MediaType{}}
 	switch {
 	case op.FormOnly:
@@ -247,6 +254,23 @@ func requestBody(reg huma.Registry, op Op, f reflect.StructField) *huma.RequestB
 	}
 	body.Content["application/json"] = &huma.MediaType{Schema: s, Examples: examples(op.Examples)}
 	return body
+}
+
+// mayBeNull says of a request's members that null is as good as leaving them
+// out, as it is, wherever they may be left out.
+func mayBeNull(reg huma.Registry, s *huma.Schema) {
+	if s.Ref != "" {
+		s = reg.SchemaFromRef(s.Ref)
+	}
+	for name, p := range s.Properties {
+		if slices.Contains(s.Required, name) || p.Type == "" || p.Nullable {
+			continue
+		}
+		p.Nullable = true
+		if len(p.Enum) > 0 {
+			p.Enum = append(p.Enum, nil)
+		}
+	}
 }
 
 // addFailures lists the codes an operation may answer, by HTTP status.

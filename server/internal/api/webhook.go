@@ -19,8 +19,6 @@ func Webhook[D any](a *API, name string, op Op) {
 		Required:    []string{"data", "custom"},
 		Properties:  map[string]*huma.Schema{"data": data, "custom": {Description: "what the request gave as `callback.custom`, else null"}},
 	}
-	schema := schemaName(reflect.TypeFor[D](), "") + "Callback"
-	reg.Map()[schema] = body
 	if a.doc.Webhooks == nil {
 		a.doc.Webhooks = map[string]*huma.PathItem{}
 	}
@@ -36,7 +34,7 @@ func Webhook[D any](a *API, name string, op Op) {
 			header("webhook-signature", "`v1,` and base64 of HMAC-SHA-256 over `id.timestamp.body`, one for each secret that is good, separated by spaces"),
 		},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: &huma.Schema{Ref: schemaPrefix + schema}},
+			"application/json": {Schema: body}, // not by name: generators leave out what only a webhook names
 		}},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "Taken. Any 2xx will do."},

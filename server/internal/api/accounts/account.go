@@ -102,7 +102,7 @@ func sameToken[D tokenAnswer](s *Accounts) api.Replay[D] {
 }
 
 type tokenPath struct {
-	Token string `path:"token" doc:"the token, or its id"`
+	Token string `path:"token" pattern:"^([0-9a-f]{24}|rgt_[0-9A-Za-z]{49})$" doc:"the token, or its id"`
 }
 
 type deleted struct {

@@ -57,7 +57,7 @@ type requestError struct {
 
 type statsQuery struct {
 	listSpan
-	Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
+	Date string `query:"date" pattern:"^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
 }
 
 func (q *statsQuery) filter(by string) billing.UsageFilter {
@@ -68,7 +68,7 @@ func (s *Accounts) registerStats(a *api.API) {
 	s.registerCounters(a)
 	api.Register(a, s.op(http.MethodGet, "/stats", "readStats", statsTag, "Requests of the account", "How many calls, how they were paid, how many were refused."),
 		func(ctx context.Context, in *struct {
-			Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
+			Date string `query:"date" pattern:"^([0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
 		},
 		) (api.Reply[UsageStats], error) {
 			list, err := s.Billing.Usage(ctx, callerID(ctx), billing.UsageFilter{Period: in.Date, By: billing.ByNothing, Limit: 1})
@@ -112,20 +112,39 @@ func (s *Accounts) registerCounters(a *api.API) {
 		func(ctx context.Context, _ *struct{}) (api.Reply[map[string]counter], error) {
 			return s.counters(ctx, "")
 		})
-	for unit, layout := range map[string]int{"day": 10, "month": 7, "year": 4} {
-		op := s.op(http.MethodGet, "/counters/"+unit+"/{date}", "counters"+capital(unit), statsTag, "Requests by scope in a "+unit,
-			"By scope: how many requests, and how many were paid.")
-		op.Errors = append(op.Errors, 160)
-		api.Register(a, op, func(ctx context.Context, in *struct {
-			Date string `path:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD, as the path asks for"`
-		},
-		) (api.Reply[map[string]counter], error) {
-			if len(in.Date) != layout {
-				return api.Reply[map[string]counter]{}, fault.New(fault.BadQuery, "date must be a %s: %s", unit, "YYYY-MM-DD"[:layout])
-			}
-			return s.counters(ctx, in.Date)
-		})
-	}
+	countersOf[dayPath](s, a, "day")
+	countersOf[monthPath](s, a, "month")
+	countersOf[yearPath](s, a, "year")
+}
+
+type dayPath struct {
+	Date string `path:"date" pattern:"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$" doc:"a day of the calendar: YYYY-MM-DD"`
+}
+
+type monthPath struct {
+	Date string `path:"date" pattern:"^[0-9]{4}-(0[1-9]|1[0-2])$" doc:"YYYY-MM"`
+}
+
+type yearPath struct {
+	Date string `path:"date" pattern:"^[0-9]{4}$" doc:"YYYY"`
+}
+
+// period is what the path asks for, in the length that it has.
+func (p dayPath) period() (string, int)   { return p.Date, 10 }
+func (p monthPath) period() (string, int) { return p.Date, 7 }
+func (p yearPath) period() (string, int)  { return p.Date, 4 }
+
+func countersOf[In interface{ period() (string, int) }](s *Accounts, a *api.API, unit string) {
+	op := s.op(http.MethodGet, "/counters/"+unit+"/{date}", "counters"+capital(unit), statsTag, "Requests by scope in a "+unit,
+		"By scope: how many requests, and how many were paid.")
+	op.Errors = append(op.Errors, 160)
+	api.Register(a, op, func(ctx context.Context, in *In) (api.Reply[map[string]counter], error) {
+		date, length := (*in).period()
+		if len(date) != length {
+			return api.Reply[map[string]counter]{}, fault.New(fault.BadQuery, "date must be a %s: %s", unit, "YYYY-MM-DD"[:length])
+		}
+		return s.counters(ctx, date)
+	})
 }
 
 func capital(s string) string { return string(s[0]-'a'+'A') + s[1:] }

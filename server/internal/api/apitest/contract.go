@@ -179,7 +179,13 @@ func (c *Contract) judge(op *openapi3.Operation, path, method, status string, he
 	if err != nil {
 		return err
 	}
-	return s.Validate(x)
+	if err := s.Validate(x); err != nil {
+		return err
+	}
+	if m, _ := x.(map[string]any); m["success"] == true && m["error"] != nil || m["success"] == false && m["data"] != nil {
+		return errors.New("a success has no error, and a failure no data")
+	}
+	return nil
 }
 
 // alsoProduced are the media types of an answer that are named beside its own.

@@ -256,7 +256,9 @@ func members(all map[string]bool, way, name string, ref *openapi3.SchemaRef, abo
 	above = append(slices.Clone(above), s)
 	name = named(name, ref)
 	for _, word := range s.Enum {
-		all[fmt.Sprintf("%s%s=%v", way, name, word)] = true
+		if word != nil {
+			all[fmt.Sprintf("%s%s=%v", way, name, word)] = true
+		}
 	}
 	for _, branch := range slices.Concat(s.OneOf, s.AnyOf) {
 		if branch.Value.Type != nil && branch.Value.Type.Is("null") {
@@ -266,8 +268,8 @@ func members(all map[string]bool, way, name string, ref *openapi3.SchemaRef, abo
 		members(all, way, name, branch, above)
 	}
 	for member, p := range s.Properties {
-		if p.Value.Type != nil && p.Value.Type.Is("null") {
-			continue
+		if member == "error" && strings.HasSuffix(name, "Answer") {
+			continue // the envelope's, null in a success
 		}
 		all[way+name+"."+member] = true
 		members(all, way, name+"."+member, p, above)

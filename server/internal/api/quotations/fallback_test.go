@@ -43,6 +43,14 @@ func TestOMIFallsBack(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 
+	for _, q := range []string{"geometry=", "format=", "nearest=", "strict="} {
+		for _, path := range []string{"/IT-omi?" + milan + "&", "/IT-omi/zones/F205/B12?"} {
+			if a := s.get(t, path+q); a.status != 422 || *a.Error != 286 {
+				t.Errorf("%s%s: %s", path, q, a.body)
+			}
+		}
+	}
+
 	batch := func(more string) (out []struct {
 		Found   bool
 		Message string

@@ -48,9 +48,9 @@ func RegisterOMI(a *api.API, o *OMI) {
 func (o *OMI) registerLookup(a *api.API) {
 	api.RegisterEncoded[omiQuery, Quotation](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
-		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Without `semester`, the newest publication from the active one backwards whose perimeters contain the place answers; `message` names the active one where it lacks the place. Source of the data: " + omi.Attribution + ".",
-		Produces: []string{geoJSON}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611}, Aliases: placeAliases,
+		Summary: "The OMI zone at a place, with its quotations and its perimeter",
+		Text:    "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Without `semester`, the newest publication from the active one backwards whose perimeters contain the place answers; `message` names the active one where it lacks the place. Source of the data: " + omi.Attribution + ".",
+		Formats: map[string]any{geoJSON: Feature{}}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611}, Aliases: placeAliases,
 	}, o.lookup)
 	api.RegisterEncoded[historyQuery, quotationHistory](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Source: dataSource, Gzip: true,
@@ -77,7 +77,7 @@ func (o *OMI) registerLists(a *api.API) {
 	}, o.municipality)
 	api.RegisterEncoded[zoneQuery, Quotation](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "A zone by its code, with its quotations and its perimeter", Produces: []string{geoJSON},
+		Summary: "A zone by its code, with its quotations and its perimeter", Formats: map[string]any{geoJSON: Feature{}},
 		Text:   "As a lookup answers, without coordinates. With `format=geojson` a bare Feature.",
 		Errors: []fault.Code{140, 284, 285, 286},
 	}, o.zone)

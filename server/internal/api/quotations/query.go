@@ -40,9 +40,18 @@ func parseLookupQuery(query string) (q lookupQuery, err error) {
 		if *dst != "" {
 			return q, fault.New(fault.BadQuery, "%s is given more than once", key)
 		}
+		if value == "" && wordless(key) {
+			return q, fault.New(fault.BadLookup, "%s is empty", key)
+		}
 		*dst = value
 	}
 	return q, nil
+}
+
+// wordless says whether a parameter cannot be empty: one of a few words, or a
+// number. An empty semester is none, and a missing coordinate has its own code.
+func wordless(key string) bool {
+	return key == "geometry" || key == "format" || key == "nearest" || key == "strict"
 }
 
 func (q *lookupQuery) field(key string) *string {

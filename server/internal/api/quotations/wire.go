@@ -73,6 +73,13 @@ type batchResult struct {
 	Message string    `json:"message" doc:"what is wrong with it, or that there is no zone"`
 }
 
+// Feature describes a zone as GeoJSON (RFC 7946).
+type Feature struct {
+	Type       string         `json:"type" enum:"Feature" doc:"Feature"`
+	Geometry   map[string]any `json:"geometry" nullable:"true" doc:"the perimeter, a MultiPolygon; null where none was asked for or there is no zone"`
+	Properties map[string]any `json:"properties" doc:"what the answer in JSON has, without the perimeter"`
+}
+
 // omiQuery describes the query of GET /IT-omi.
 type omiQuery struct {
 	Latitude  float64 `query:"latitude" required:"true" minimum:"-90" maximum:"90" example:"45.4642" doc:"degrees north; also lat"`

@@ -48,7 +48,7 @@ func named(r huma.Registry, name string, table []request.Option, shown bool) *hu
 func optionSchema(r huma.Registry, table []request.Option, shown bool) *huma.Schema {
 	out := &huma.Schema{Type: "object", AdditionalProperties: false, Properties: map[string]*huma.Schema{}}
 	for _, o := range table {
-		s := &huma.Schema{Type: o.Type, Nullable: shown, Description: optionText(o)}
+		s := &huma.Schema{Type: o.Type, Nullable: true, Description: optionText(o)}
 		if o.Type == "array" {
 			s.Items = &huma.Schema{Type: "string"}
 		}
@@ -68,6 +68,9 @@ func optionSchema(r huma.Registry, table []request.Option, shown bool) *huma.Sch
 		default:
 			for _, w := range o.Enum {
 				s.Enum = append(s.Enum, w)
+			}
+			if s.Enum != nil {
+				s.Enum = append(s.Enum, nil)
 			}
 		}
 		out.Properties[o.Name] = s

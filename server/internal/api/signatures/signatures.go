@@ -116,7 +116,7 @@ func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
 		keys.OTP:       "Sign documents, with a one-time password",
 		keys.ESeal:     "Seal documents as a legal person",
 	}[kind]
-	errs := []fault.Code{101, 105, 111, 129, 611, 615, 622, 625, 635, 640, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151}
+	errs := []fault.Code{101, 105, 111, 129, 140, 611, 615, 622, 625, 635, 640, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151}
 	if kind == keys.OTP {
 		errs = append(errs, 645)
 	}
@@ -134,7 +134,9 @@ func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
 		Method: http.MethodPost, Path: "/" + kind.CertificateType(), ID: "sign" + strings.ToUpper(string(kind[:1])) + string(kind[1:]), Tag: signatureTag,
 		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout, Examples: signExamples(kind), Aliases: []string{"inputDocument"},
 		Text: "Answers with the record: DONE or ERROR, or waiting where `options` asks for asynchronous work. " +
-			"A record in ERROR comes in a successful envelope; `errorNumber` says what went wrong.",
+			"A record in ERROR comes in a successful envelope: a wrong username, password or code is HTTP 200 with `success` true, `state` ERROR and `errorNumber` 110. " +
+			"Look at `state`, not at the status; `errorNumber` and `errorMessage` say what went wrong. " +
+			"An `Idempotency-Key` whose record was deleted since is 404 with 140.",
 	}, handler, replay)
 }
 

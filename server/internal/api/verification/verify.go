@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -239,10 +238,17 @@ func (v *Verify) fromJSON(q *verification, body *api.Upload[verifyRequest]) erro
 			strs[name] = string(m[name])
 		case 0, 'n':
 		default:
-			return fault.New(fault.BadBody, "%s must be true or false", name)
+			return notBool(name)
 		}
 	}
 	return q.options(strs)
+}
+
+// yesNo says whether a member is true or false.
+func yesNo(name string) bool { return name == "recursive" || name == "withPlainDocument" }
+
+func notBool(name string) error {
+	return fault.New(fault.BadBody, "%s must be true or false", name)
 }
 
 // shortText is an optional string member.
@@ -282,11 +288,14 @@ func (q *verification) options(strs map[string]string) error {
 		if strs[name] == "" {
 			continue
 		}
-		on, err := strconv.ParseBool(strs[name]) // True is what Python writes into forms
-		if err != nil {
-			return fault.New(fault.BadBody, "%s must be true or false", name)
+		switch strings.ToLower(strs[name]) { // True is what Python writes into forms
+		case "true":
+			*dst = true
+		case "false":
+			*dst = false
+		default:
+			return notBool(name)
 		}
-		*dst = on
 	}
 	switch lang := strs["language"]; lang {
 	case "":
@@ -404,9 +413,16 @@ func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) erro
 	}
 	strs := map[string]string{}
 	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument", "expectElement", "expectFile"} {
-		for _, p := range body.Form(name) {
+		parts := body.Form(name)
+		if len(parts) > 1 {
+			return fault.New(verifyCode(name), "%s is given more than once", name)
+		}
+		for _, p := range parts {
 			if strs[name], err = p.Text.String(4096); err != nil {
 				return fault.New(verifyCode(name), "%s is too long", name)
+			}
+			if yesNo(name) && strs[name] == "" {
+				return notBool(name)
 			}
 		}
 	}

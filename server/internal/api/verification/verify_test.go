@@ -206,6 +206,51 @@ func TestVerifyDetached(t *testing.T) {
 	}
 }
 
+// Of a form's yes and no only the words count, once; what is absent in JSON may
+// be null.
+func TestVerifyYesAndNo(t *testing.T) {
+	s := newVerifyServer(t)
+	form := func(fields ...string) (int, string) {
+		var body bytes.Buffer
+		w := multipart.NewWriter(&body)
+		p, err := w.CreateFormFile("inputDocument", "x.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = p.Write([]byte("hello"))
+		for i := 0; i < len(fields); i += 2 {
+			if err := w.WriteField(fields[i], fields[i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Close()
+		res, out := s.post(w.FormDataContentType(), "", &body)
+		return res.StatusCode, string(out)
+	}
+	for _, name := range []string{"withPlainDocument", "recursive"} {
+		for _, word := range []string{"true", "false", "True", "FALSE"} {
+			if code, out := form(name, word); code != 200 {
+				t.Errorf("%s=%s: %d %s", name, word, code, out)
+			}
+		}
+		for _, word := range []string{"", "0", "1", "t", "null", "[]", "perhaps"} {
+			if code, out := form(name, word); code != 400 || !strings.Contains(out, name+" must be true or false") {
+				t.Errorf("%s=%q: %d %s", name, word, code, out)
+			}
+		}
+		if code, out := form(name, "true", name, "false"); code != 400 || !strings.Contains(out, "more than once") {
+			t.Errorf("%s twice: %d %s", name, code, out)
+		}
+	}
+	code, a := s.json(map[string]any{
+		"inputDocument": b64([]byte("hello")), "detachedContent": nil, "pdfEncryptionPassword": nil, "recursive": nil, "expectElement": nil,
+		"expectFile": nil, "verifyOnDate": nil, "withPlainDocument": nil, "language": nil,
+	})
+	if code != 200 {
+		t.Errorf("null in place of what may be absent: %d %+v", code, a)
+	}
+}
+
 func TestVerifyRefusals(t *testing.T) {
 	s := newVerifyServer(t)
 	for _, row := range []struct {

@@ -10,7 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -24,6 +26,33 @@ func parsed(t *testing.T, text string) (Options, error) {
 		}
 		return nil
 	}})
+}
+
+// A one-time password has its type, whoever asks for it; null is none.
+func TestOneTimePasswordHasItsType(t *testing.T) {
+	spool := upload.New(t.TempDir(), upload.Limits{})
+	t.Cleanup(func() { spool.Close() })
+	for _, kind := range []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal} {
+		for _, c := range []struct {
+			otp, device string
+			good        bool
+		}{
+			{`"123456"`, `null`, true},
+			{`"123456"`, `-1`, true},
+			{`null`, `null`, kind != keys.OTP},
+			{`7`, `null`, false},
+			{`{}`, `null`, false},
+			{`"123456"`, `"x"`, false},
+		} {
+			_, err := Parser{Limits: Limits{}.WithDefaults(), Guard: &fetch.Guard{}}.Parse(kind, map[string]jsontext.Value{
+				"inputDocuments": jsontext.Value(`"aGVsbG8="`), "certificateUsername": jsontext.Value(`"u"`), "certificatePassword": jsontext.Value(`"p"`),
+				"certificateOtp": jsontext.Value(c.otp), "certificateIdOtp": jsontext.Value(c.device),
+			}, spool)
+			if (err == nil) != c.good {
+				t.Errorf("%s, %s and %s: %v", kind, c.otp, c.device, err)
+			}
+		}
+	}
 }
 
 // Every line of the tables is whole: a type, a meaning, known formats and rules,

@@ -158,10 +158,26 @@ func (p *parser) credentials(r *Request, m map[string]jsontext.Value) error {
 			return fault.New(n.code, "%s is too long", n.name)
 		}
 	}
-	if v := m["certificateIdOtp"]; p.kind == keys.OTP && !absent(v) {
-		if p.spool.Unmarshal(v, &r.OTPDevice) != nil {
-			return fault.New(fault.NoOTP, "certificateIdOtp must be an integer")
-		}
+	return p.oneTime(r, m)
+}
+
+// oneTime reads what belongs to a one-time password. The other kinds have none:
+// there it is held to its type and without effect.
+func (p *parser) oneTime(r *Request, m map[string]jsontext.Value) error {
+	code := fault.BadBody
+	if p.kind == keys.OTP {
+		code = fault.NoOTP
+	}
+	var otp string
+	if v := m["certificateOtp"]; !absent(v) && p.spool.Unmarshal(v, &otp) != nil {
+		return fault.New(code, "certificateOtp must be a string")
+	}
+	var device int
+	if v := m["certificateIdOtp"]; !absent(v) && p.spool.Unmarshal(v, &device) != nil {
+		return fault.New(code, "certificateIdOtp must be an integer")
+	}
+	if p.kind == keys.OTP {
+		r.OTPDevice = device
 	}
 	return nil
 }
