@@ -115,7 +115,7 @@ openapi: ## the OpenAPI document: Spectral and Redocly (npm) have nothing to say
 	.ci/need npm
 	ROGITO_KITS=1 go test -count=1 -timeout 10m -v -run TestDocument ./test/clients
 
-clients: ## the clients of Go, TypeScript and Python, three generators (npm, PyPI) and docs/requests.http, against the binary
+clients: ## the clients of Go, TypeScript and Python, five generators (npm, PyPI, Go, Maven) and docs/requests.http, against the binary
 	.ci/need npm python3
 	ROGITO_KITS=1 go test -count=1 -timeout 15m -v -skip TestDocument ./test/clients
 

@@ -189,16 +189,23 @@ func tool(t testing.TB, dir, where, name string, args ...string) string {
 // python is an interpreter of an environment with the generator.
 func python(t testing.TB) string {
 	t.Helper()
+	return virtual(t, pyGen, "openapi_python_client, httpx, attrs, setuptools")
+}
+
+// virtual is an interpreter of an environment with packages, made once, in which
+// the modules can be imported.
+func virtual(t testing.TB, packages, modules string) string {
+	t.Helper()
 	asked(t)
-	dir := kept(t, pyGen)
+	dir := kept(t, packages)
 	bin := filepath.Join(dir, "bin", "python")
-	if exec.Command(bin, "-c", "import openapi_python_client, httpx, attrs, setuptools").Run() == nil {
+	if exec.Command(bin, "-c", "import "+modules).Run() == nil {
 		return bin
 	}
-	install := append([]string{bin, "-m", "pip", "install", "-q", "--disable-pip-version-check"}, strings.Fields(pyGen)...)
+	install := append([]string{bin, "-m", "pip", "install", "-q", "--disable-pip-version-check"}, strings.Fields(packages)...)
 	for _, args := range [][]string{{"python3", "-m", "venv", "--clear", dir}, install} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: %s cannot be installed: %v: %s", pyGen, err, out)
+			t.Skipf("SKIPPED: %s cannot be installed: %v: %s", packages, err, out)
 		}
 	}
 	return bin

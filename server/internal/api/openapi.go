@@ -83,7 +83,7 @@ func failureSchema() *huma.Schema {
 		Required:    []string{"data", "success", "message", "error"},
 		Properties: map[string]*huma.Schema{
 			"data":    {Type: huma.TypeObject, Nullable: true, Description: "null: there is none"},
-			"success": {Type: huma.TypeBoolean, Enum: []any{false}, Description: "false"},
+			"success": {Type: huma.TypeBoolean, Description: "false"}, // not as an enumeration: some generators know only texts there
 			"message": {Type: huma.TypeString, Description: "names the problem and the field"},
 			"error":   {Type: huma.TypeInteger, Description: "a code of the table at /docs/errors"},
 		},
@@ -180,7 +180,7 @@ func envelopeSchema(data *huma.Schema) *huma.Schema {
 		Required: []string{"data", "success", "message", "error"},
 		Properties: map[string]*huma.Schema{
 			"data":    data,
-			"success": {Type: huma.TypeBoolean, Enum: []any{true}, Description: "true"},
+			"success": {Type: huma.TypeBoolean, Description: "true"},
 			"message": {Type: huma.TypeString, Description: "a sentence about it; may be empty"},
 			"error":   {Type: huma.TypeInteger, Nullable: true, Description: "null: there is none"}, // generators know no type of null alone
 		},

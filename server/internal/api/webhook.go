@@ -7,6 +7,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
+// webhookTag is of webhooks alone: generators make a file of each tag, and some
+// write that of the operations over with that of the webhooks.
+const webhookTag = "Webhooks"
+
 // Webhook describes a call that the service makes: to the callback of a
 // record, with data of type D. Standard Webhooks signs it.
 func Webhook[D any](a *API, name string, op Op) {
@@ -21,12 +25,13 @@ func Webhook[D any](a *API, name string, op Op) {
 	}
 	if a.doc.Webhooks == nil {
 		a.doc.Webhooks = map[string]*huma.PathItem{}
+		a.Tag(webhookTag, "Calls that the service makes: to the callback of a request.")
 	}
 	header := func(name, text string) *huma.Param {
 		return &huma.Param{Name: name, In: "header", Required: true, Description: text, Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	a.doc.Webhooks[name] = &huma.PathItem{Post: &huma.Operation{
-		Method: http.MethodPost, OperationID: op.ID, Tags: []string{op.Tag}, Summary: op.Summary, Description: op.Text,
+		Method: http.MethodPost, OperationID: op.ID, Tags: []string{webhookTag}, Summary: op.Summary, Description: op.Text,
 		Security: []map[string][]string{},
 		Parameters: []*huma.Param{
 			header("webhook-id", "the same for every attempt at one delivery"),

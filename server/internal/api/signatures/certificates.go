@@ -43,7 +43,7 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 		}, c.bought)
 	}
 	api.Webhook[CertificateSummary](a, "certificate", api.Op{
-		ID: "certificateChanged", Tag: certificateTag, Summary: "An order or a certificate reached a state",
+		ID: "certificateChanged", Summary: "An order or a certificate reached a state",
 		Text: "Sent to the `callback` of a purchase for every state that is reached after its answer: repeated until it is answered with 2xx, at most `callback.retry` times.",
 	})
 	api.Register(a, api.Op{

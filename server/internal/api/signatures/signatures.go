@@ -55,7 +55,7 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 	}, s.remove)
 	s.registerDownloads(a)
 	api.Webhook[signatureRecord](a, "signature", api.Op{
-		ID: "signatureChanged", Tag: signatureTag, Summary: "A signature reached a state",
+		ID: "signatureChanged", Summary: "A signature reached a state",
 		Text: "Sent to the `callback` of a signing request for every state that is reached after its answer, and once for the final one: repeated until it is answered with 2xx, at most `callback.retry` times.",
 	})
 }
