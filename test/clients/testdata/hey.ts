@@ -8,13 +8,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { client } from "./sdk/client.gen";
 import { downloadSignedDocument, getSignature, signAutomatic, verify } from "./sdk/sdk.gen";
-import type { SignatureRecordCallback } from "./sdk/types.gen";
+import type { SignatureChangedWebhookPayload } from "./sdk/types.gen";
 
 const env = (name: string): string => process.env[name] ?? assert.fail(name);
 client.setConfig({ baseUrl: env("ROGITO_URL"), auth: () => env("ROGITO_TOKEN") });
 
-let told: (m: SignatureRecordCallback) => void;
-const done = new Promise<SignatureRecordCallback>((resolve) => (told = resolve));
+let told: (m: SignatureChangedWebhookPayload) => void;
+const done = new Promise<SignatureChangedWebhookPayload>((resolve) => (told = resolve));
 const receiver = createServer((request, response) => {
   let body = "";
   request.setEncoding("utf8");
@@ -25,7 +25,7 @@ const receiver = createServer((request, response) => {
     const want = "v1," + createHmac("sha256", key).update(`${h["webhook-id"]}.${h["webhook-timestamp"]}.${body}`).digest("base64");
     assert.ok(String(h["webhook-signature"]).split(" ").includes(want), "the callback's signature");
     response.writeHead(204).end();
-    const message = JSON.parse(body) as SignatureRecordCallback;
+    const message = JSON.parse(body) as SignatureChangedWebhookPayload;
     if (message.data.state === "DONE") told(message);
   });
 });
