@@ -64,6 +64,7 @@ type Options struct {
 	LockFields       []string     `json:"lockFields,omitzero"`
 	WithField        bool         `json:"withSignatureField,omitzero"`
 	Packaging        string       `json:"packaging,omitzero"`
+	Serialization    string       `json:"serialization,omitzero"` // of JAdES: compact, flattened or general
 	Detached         bool         `json:"detached,omitzero"`
 	CounterSign      bool         `json:"counterSignature,omitzero"`
 	Parallel         *bool        `json:"parallelSignature,omitzero"` // nil: true
