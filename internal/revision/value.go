@@ -425,6 +425,9 @@ func (m *matcher) data(a, b *pdf.Stream) bool {
 	if m.apart && a.Span() == b.Span() && m.sameFilters(a, b) && m.old.doc.Sealing(a) == m.new.doc.Sealing(b) {
 		return true
 	}
+	if m.nullFilter(a, b) {
+		return false
+	}
 	x, err1 := m.old.doc.Encoded(a)
 	y, err2 := m.new.doc.Encoded(b)
 	if err1 != nil || err2 != nil || m.old.doc.Sealing(a) != m.new.doc.Sealing(b) {
@@ -441,6 +444,17 @@ func (m *matcher) data(a, b *pdf.Stream) bool {
 	x, err1 = m.old.doc.Data(a)
 	y, err2 = m.new.doc.Data(b)
 	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
+}
+
+// nullFilter reports whether a filter or its parameters became null, or a reference
+// to nothing: that is no filter for most readers, and PDFium shows no picture then.
+func (m *matcher) nullFilter(a, b *pdf.Stream) bool {
+	null := func(in *model, s *pdf.Stream, key pdf.Name) bool {
+		return s.Dict.Has(key) && resolved(in, s, key) == nil
+	}
+	return slices.ContainsFunc([]pdf.Name{"Filter", "DecodeParms"}, func(key pdf.Name) bool {
+		return null(m.new, b, key) && !null(m.old, a, key)
+	})
 }
 
 // sameFilters compares the filters of two streams and their parameters. One

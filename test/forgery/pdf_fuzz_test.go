@@ -232,6 +232,8 @@ func (f *updateFuzzer) corpus() {
 		{"a type that is null where one is inherited", "packed, rich, P=0", func(e *editor) { e.put(24, "FT", "null") }},
 		{"a tree with resources that are null", "rich, P=0", func(e *editor) { e.put(2, "CropBox", "null") }},
 		{"a comment without a rectangle", "rich, P=3", func(e *editor) { e.put(12, "Rect", "") }},
+		{"a filter that is null", "rich, P=0", func(e *editor) { e.put(4, "Filter", "null") }},
+		{"a picture with parameters that are null", "rich, P=0", func(e *editor) { e.put(19, "DecodeParms", "null") }},
 		{"a state that is nowhere", "rich, P=0, signed twice", func(e *editor) { e.put(9, "AS", "199 0 R") }},
 		{"a state that is taken away", "simple, P=0", func(e *editor) { e.put(9, "AS", "") }},
 		{"a state that is a stream", "simple, P=2", func(e *editor) {
