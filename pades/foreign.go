@@ -122,6 +122,14 @@ var tag = regexp.MustCompile(`^<(!doctype|[A-Za-z][A-Za-z0-9]{0,9})[\s/>]`)
 // dressed is an element of any name that says how it looks, or runs something.
 var dressed = regexp.MustCompile(`(?i)^<[a-z][^\s/>]{0,64}[\s/]([^<>]{0,400}[\s/"'])?(style|on[a-z]{2,20})\s*=`)
 
+// shortTag is up to where an element is one whatever bytes it has. A longer one is
+// text: certificates and lists hold everything else by chance.
+const shortTag = 64
+
+func control(c byte) bool {
+	return c < ' ' && c != '\t' && c != '\n' && c != '\f' && c != '\r' || c == 0x7f
+}
+
 // loud are elements that no other text is taken for.
 var loud = strings.Fields("!doctype html head body script style iframe frame img svg div object embed meta link base form table")
 
@@ -137,7 +145,7 @@ func markup(b []byte) bool {
 	if c := b[1] | 0x20; (c < 'a' || c > 'z') && b[1] != '!' {
 		return false
 	}
-	if dressed.Match(b) {
+	if m := dressed.FindIndex(b); m != nil && (m[1] <= shortTag || !slices.ContainsFunc(b[:m[1]], control)) {
 		return true
 	}
 	m := tag.FindSubmatch(b)

@@ -14,6 +14,8 @@ func TestMarks(t *testing.T) {
 		"MZ" + strings.Repeat("\x00", 58) + "\x80\x00\x00\x00" + strings.Repeat("x", 64) + "PE\x00\x00": "PE",
 		"\x7fELF\x02\x01\x01": "ELF", "%!PS-Adobe-3.0": "PostScript", "7z\xbc\xaf\x27\x1c": "7z", "mime-version": "",
 		"PK\x05\x06abcdef": "", "<rdf:RDF>": "", "PK and more": "", "<x:xmpmeta>": "", "%PDF is a format": "", "%!PS-AdobeFont-1.0": "",
+		"<x style=a": "HTML", "<x:y \x01 onfocus=a": "HTML", "<x title='" + strings.Repeat("x", 99) + "' onload=a": "HTML",
+		"<a \x01" + strings.Repeat("x", 99) + " onload=": "", // as certificates have it by chance
 		"<h1>\x80\x81": "", "<dd> is a string of a PDF": "", "<abc0>": "", "MZ is nothing": "", "\x1f\x8b\x08\xff": "", "BZh9": "", "\x7fELF!!!": "",
 	} {
 		got, b := "", append([]byte(text), make([]byte, sight)...)

@@ -21,7 +21,7 @@ func TestUnableToStore(t *testing.T) {
 		if err := os.Rename(blobs, blobs+" away"); err != nil {
 			t.Fatal(err)
 		}
-		s.becomes(503, "") // it remembers for a while that it could store
+		s.becomes(503, "blobs") // it remembers for a while that it could store
 		if a := s.do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
 			t.Fatalf("%d/%d", a.Status, a.code())
 		}

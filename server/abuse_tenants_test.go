@@ -112,6 +112,7 @@ func example(defs map[string]json.RawMessage, schema json.RawMessage, depth int)
 var openParams = map[string][]string{
 	"actionType": {"detail", "signedDocument", "validatedDocument", "audit", "auditTrail"},
 	"file":       {"0"},
+	"signer":     {"00000000-0000-4000-8000-000000000000"},
 	"provider":   {"provider"}, "kind": {"otp"}, "cadastral_code": {"H501"}, "omi_zone": {"B1"}, "date": {"2026"}, "domain": {"a.example"},
 }
 
@@ -143,7 +144,11 @@ func (s *site) belongings(records int) map[string][]string {
 	if a := s.do("POST", "/client-certificates", m{"name": "mine", "certificate": string(text)}); a.Status != 200 {
 		s.t.Fatalf("%d %s", a.Status, a.Message)
 	}
-	for _, p := range []string{"/certificates", "/callbacks", "/client-certificates", "/tokens"} {
+	template := m{"name": "lease", "inputDocuments": b64(samplePDF), "signers": []m{{"place": "tenant"}}}
+	if a := s.do("POST", "/templates", template); a.Status != 200 {
+		s.t.Fatalf("%d %s", a.Status, a.Message)
+	}
+	for _, p := range []string{"/certificates", "/callbacks", "/client-certificates", "/tokens", "/templates"} {
 		list(p)
 	}
 	ids["approvals"] = []string{s.waiting()}

@@ -700,7 +700,6 @@ func (s *site) cscDigests(c *cscCaller, id, pin, algo string) {
 	}
 	for name, body := range map[string]m{
 		"another document":  {"documents": doc(m{"document": b64(samplePDF)})},
-		"JAdES":             {"documents": doc(m{"signature_format": "J"})},
 		"no format":         {"documents": doc(m{"signature_format": nil})},
 		"unknown level":     {"documents": doc(m{"conformance_level": "Ades-C"})},
 		"unknown envelope":  {"documents": doc(m{"signed_envelope_property": "Certification"})},
