@@ -6,9 +6,6 @@ import os
 import rogitoapi
 from rogitoapi.models.signature_request import SignatureRequest
 from rogitoapi.models.signature_request_input_documents import SignatureRequestInputDocuments
-from rogitoapi.models.signature_request_input_documents_one_of_inner import (
-    SignatureRequestInputDocumentsOneOfInner,
-)
 from rogitoapi.models.verify_request import VerifyRequest
 
 config = rogitoapi.Configuration(
@@ -19,9 +16,11 @@ with open(os.environ["ROGITO_DOCUMENT"], "rb") as f:
 
 with rogitoapi.ApiClient(config) as client:
     signatures = rogitoapi.SignaturesApi(client)
-    # One document, and a list of them.
+    # One document, and a list of them; how the type of its elements is called, the generator
+    # takes from the first request that has one.
     one = SignatureRequestInputDocuments(document)
-    several = SignatureRequestInputDocuments([SignatureRequestInputDocumentsOneOfInner(document)])
+    element = next(n for n in dir(rogitoapi.models) if n.endswith("InputDocumentsOneOfInner"))
+    several = SignatureRequestInputDocuments([getattr(rogitoapi.models, element)(document)])
     for documents in (one, several):
         answer = signatures.sign_automatic(
             SignatureRequest(
