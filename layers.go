@@ -77,15 +77,10 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	if l.Document == nil && l.Broken == nil {
 		return nil
 	}
-	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !ades.Fatal(l.Document.Problems) {
+	if unsigned(l.Document) {
 		if kind != KindPDF || !cutOff(f.Source) {
-			_ = kind == KindZIP && n.names(f, level)
-			for _, p := range l.Document.Problems {
-				if p.Code == finding.PDFSignatureGone.Code {
-					n.facts.Notes = append(n.facts.Notes, p)
-				}
-			}
-			return nil // readable and not signed
+			n.notSigned(l.Document, f, kind, level)
+			return nil
 		}
 		n.broken(l, f, kind, finding.CutOff.Malformed("PDF", ""))
 	}
@@ -96,6 +91,22 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	}
 	n.facts.Layers = append(n.facts.Layers, l)
 	return n.inside(l, f.Source, level, nil)
+}
+
+// unsigned: a document that can be read, and that nobody signed or time-stamped.
+func unsigned(d *ades.Document) bool {
+	return d != nil && len(d.Signatures) == 0 && len(d.Timestamps) == 0 && !ades.Fatal(d.Problems)
+}
+
+// notSigned notes what there is to know of a document that nobody signed: that it is
+// signed in a way that is not judged, or was signed once.
+func (n *nest) notSigned(d *ades.Document, f ades.File, kind Kind, level int) {
+	_ = kind == KindZIP && n.names(f, level)
+	for _, p := range d.Problems {
+		if p.Code == finding.PDFSignatureGone.Code {
+			n.facts.Notes = append(n.facts.Notes, p)
+		}
+	}
 }
 
 // names tells a file that is signed in a way that is not judged.

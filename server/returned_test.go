@@ -117,7 +117,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		undo()
 
 		// The approver is deleted before the record is signed.
-		id, secret = token(s.apiKey())
+		_, secret = token(s.apiKey())
 		record = asks(secret)
 		s.run.stop() // nobody works on it until it is told to
 		h := s.rooms()

@@ -43,7 +43,7 @@ type content struct {
 	algo                    string
 	certificate             string // of the sandbox, automatic
 	link                    string
-	begun, answered         string
+	begun                   string
 	elsewhere, returning    bought
 	replayed                m
 	spidBrowser, backBrowse *http.Client

@@ -144,9 +144,9 @@ func (b Box) divide(whole area, hasText bool) (picture, text area) {
 }
 
 // draw puts the picture into the middle of its part, as large as it can be.
-func (i *Image) draw(w *bytes.Buffer, name string, at area) {
-	scale := min(at.width/float64(i.Width), at.height/float64(i.Height))
-	width, height := scale*float64(i.Width), scale*float64(i.Height)
+func (m *Image) draw(w *bytes.Buffer, name string, at area) {
+	scale := min(at.width/float64(m.Width), at.height/float64(m.Height))
+	width, height := scale*float64(m.Width), scale*float64(m.Height)
 	fmt.Fprintf(w, "q %.3f 0 0 %.3f %.3f %.3f cm /%s Do Q\n", width, height, at.x+(at.width-width)/2, at.y+(at.height-height)/2, name)
 }
 

@@ -48,7 +48,7 @@ func readTree(d *pdf.Document) (*tree, error) {
 // of the nodes, by walking over the kids, or upwards from the page; they agree
 // where each kid is an object of its own, is what its Type says, is counted, and
 // names the node that lists it.
-func (t *tree) visit(o, parent pdf.Object, above *pdf.Dict, depth int) error {
+func (t *tree) visit(o, parent pdf.Object, above *pdf.Dict, depth int) error { //nolint:gocyclo // one page tree, top to bottom
 	t.visits++
 	if depth > limits.PDFDepth || t.visits > limits.PDFObjects || len(t.pages) > limits.PDFFields {
 		return ades.Malformed("PDF", "Catalog/Pages", "the page tree is too deep or has too many pages")

@@ -347,7 +347,7 @@ func (s *Service) currentToken(ctx context.Context, q store.Querier, accountID, 
 	})
 }
 
-// payer is who pays for what goes on after the call, with the limits of the
+// Payer is who pays for what goes on after the call, with the limits of the
 // token that asked.
 func (s *Service) Payer(ctx context.Context, tx *store.Tx, accountID, tokenID string) (*Caller, error) {
 	c := &Caller{AccountID: accountID, Domain: s.domainOf("")}

@@ -161,7 +161,7 @@ func (s *Service) RateLimit() string {
 	return strings.TrimSuffix(strings.TrimRight(money.Micro(s.cfg.Rate*1e6).String(), "0"), ".") + "/s"
 }
 
-// scopes are all that can be asked for: every call of every domain.
+// Scopes are all that can be asked for: every call of every domain.
 func (s *Service) Scopes() (list []Scope) {
 	endpoints := s.endpoints.Load()
 	if endpoints == nil {

@@ -426,7 +426,7 @@ func (s *Service) tokenAddresses(ctx context.Context, accountID, tokenID string)
 	return store.All("read addresses", rows, err, store.Column[string])
 }
 
-// forgetTokens deletes tokens long after their end: work that they asked for in
+// ForgetTokens deletes tokens long after their end: work that they asked for in
 // time may still be done.
 func (s *Service) ForgetTokens(ctx context.Context, tx *store.Tx, now time.Time) error {
 	if _, err := tx.Exec(ctx, `delete from spent_tokens where spent_at < $1`, now.Add(-maxLife).UnixMilli()); err != nil {

@@ -20,7 +20,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Billing is the service.
+// Service charges what accounts use.
 type Service struct {
 	accounts *account.Service
 	db       *store.DB
@@ -33,7 +33,7 @@ type Service struct {
 	done     sync.WaitGroup
 }
 
-// NewBilling returns the service; Close writes down what it has counted.
+// New returns the service; Close writes down what it has counted.
 func New(db *store.DB, accounts *account.Service, prices Prices, log *slog.Logger) *Service {
 	s := &Service{accounts: accounts, db: db, prices: prices, log: log, quit: make(chan struct{})}
 	s.meter.init(s)

@@ -113,7 +113,7 @@ type told struct {
 }
 
 // fits says what is wrong between a certificate and its events.
-func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*audit.Entry) (string, error) {
+func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*audit.Entry) (string, error) { //nolint:gocyclo // a list of what has to fit
 	switch {
 	case errors.Is(r.unreadable, master.ErrUnseal):
 		return "something sealed in it was changed, or is another's", nil

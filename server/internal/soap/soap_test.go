@@ -34,11 +34,10 @@ func FuzzRead(f *testing.F) {
 
 // Requests escape what stands in them.
 func TestRequest(t *testing.T) {
-	c, err := New(Config{Namespace: "urn:x"})
-	if err == nil {
+	if _, err := New(Config{Namespace: "urn:x"}); err == nil {
 		t.Fatal("a client without an address")
 	}
-	c = &Client{config: Config{Namespace: "urn:x"}}
+	c := &Client{config: Config{Namespace: "urn:x"}}
 	got := c.request("op", append([]Element{{Name: "a", In: Text("b", `<&">`)}}, Text("c", "")...))
 	want := `<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body><s:op xmlns:s="urn:x"><a><b>&lt;&amp;&#34;&gt;</b></a></s:op></soapenv:Body></soapenv:Envelope>`
 	if got != want {

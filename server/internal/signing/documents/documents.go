@@ -14,7 +14,7 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-// SetConfig is what documents are worked on with.
+// Config is what documents are worked on with.
 type Config struct {
 	Records  *ledger.Ledger
 	Blobs    blob.Store

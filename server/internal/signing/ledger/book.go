@@ -175,7 +175,7 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 }
 
 // fits says what is wrong between a record and its events.
-func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
+func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string { //nolint:gocyclo // a list of what has to fit
 	t := b.tell(events)
 	has := func(kind string) bool { return t.kinds[kind] > 0 }
 	validated := b.State == WaitSigners || b.State == WaitSign || b.State == Done
@@ -261,10 +261,11 @@ const skew = int64(10 * time.Minute / time.Millisecond)
 // record, another not before it was permitted nor after the record, by the clocks of
 // whichever servers, an open one not yet.
 func (u *usedIntent) ends(r *Record) bool {
-	switch updated := store.Millis(r.UpdatedAt); {
-	case u.outcome == intent.Signed:
+	updated := store.Millis(r.UpdatedAt)
+	switch u.outcome {
+	case intent.Signed:
 		return u.finished == updated
-	case u.outcome == intent.Failed || u.outcome == intent.Unknown:
+	case intent.Failed, intent.Unknown:
 		return u.finished >= u.At-skew && (!r.State.Final() || u.finished <= updated+skew)
 	}
 	return u.finished == 0

@@ -95,8 +95,8 @@ func moveTo(to State, set string) string {
 	return `update signatures set state = $1, updated_at = $2, ` + set + ` where id = $3 and ` + only(`lease_by = $4 and `+from)
 }
 
-// A record is its own place in the queue: while it waits, and for nobody's approval, it
-// is ready, in the order of the turns of accounts.
+// Table is that of the records. A record is its own place in the queue: while it
+// waits, and for nobody's approval, it is ready, in the order of the turns of accounts.
 const Table = "signatures"
 
 var Ready = workable

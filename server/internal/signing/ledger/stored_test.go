@@ -14,7 +14,7 @@ import (
 func TestUsualOptions(t *testing.T) {
 	const usual = `{"asyncDocumentsValidation":false,"asyncSignature":false,"level":"B","hashAlgorithm":"SHA256","encryptInAnyCase":false,"page":1,"x":null,"y":null,` +
 		`"signerImage":null,"lockFields":null,"withSignatureField":false,"packaging":"","serialization":"flattened","detached":false,"counterSignature":false,"parallelSignature":true,` +
-		`"withoutSignatureExclusion":false,"XPathQuery":"","signElement":"","signatureId":"","withTimestamp":false,"timestampUrl":"","timestampUsername":"",` +
+		`"withoutSignatureExclusion":false,"XPathQuery":"","signElement":"","signatureId":"","contentTimestamp":false,"commitment":"","withTimestamp":false,"timestampUrl":"","timestampUsername":"",` +
 		`"timestampHashAlgo":"SHA256","timezone":"UTC","batch":false,"askedType":""}`
 	if text, err := json.Marshal(usualOptions); err != nil || string(text) != usual {
 		t.Errorf("%s, %v", text, err)

@@ -329,7 +329,7 @@ func unless(good bool, why string) string {
 
 func absent(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
 
-// level to be reached: LTV is LT with more in the file, and a time-stamp makes T
+// TargetLevel is the level to be reached: LTV is LT with more in the file, and a time-stamp makes T
 // of B.
 func (o *Options) TargetLevel() ades.Level {
 	level, _ := ades.ParseLevel(strings.TrimSuffix(o.Level, "V")) // the parser of requests took no others

@@ -312,7 +312,7 @@ func EmailAddress(s string) bool {
 // MobileNumber says that a text is a number in E.164.
 func MobileNumber(s string) bool { return mobileNumber.MatchString(s) }
 
-func (p *peopleParser) checkSigner(s *Signer) error {
+func (p *peopleParser) checkSigner(s *Signer) error { //nolint:gocyclo // a list of what a signer has
 	for _, one := range []struct {
 		name, value string
 		words       []string
