@@ -232,8 +232,10 @@ func (f *updateFuzzer) corpus() {
 		{"a type that is null where one is inherited", "packed, rich, P=0", func(e *editor) { e.put(24, "FT", "null") }},
 		{"a tree with resources that are null", "rich, P=0", func(e *editor) { e.put(2, "CropBox", "null") }},
 		{"a comment without a rectangle", "rich, P=3", func(e *editor) { e.put(12, "Rect", "") }},
-		{"a filter that is null", "rich, P=0", func(e *editor) { e.put(4, "Filter", "null") }},
-		{"a picture with parameters that are null", "rich, P=0", func(e *editor) { e.put(19, "DecodeParms", "null") }},
+		{"a filter that is null", "rich, P=0", func(e *editor) { e.putStream(4, "/Filter null") }},
+		{"a picture whose filter is null", "rich, P=0", func(e *editor) {
+			e.putStream(19, "/Type/XObject/Subtype/Image/Width 2/Height 2/BitsPerComponent 8/ColorSpace/DeviceGray/Filter null")
+		}},
 		{"a state that is nowhere", "rich, P=0, signed twice", func(e *editor) { e.put(9, "AS", "199 0 R") }},
 		{"a state that is taken away", "simple, P=0", func(e *editor) { e.put(9, "AS", "") }},
 		{"a state that is a stream", "simple, P=2", func(e *editor) {

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -75,8 +74,7 @@ type Store interface {
 	// Missing says which of some blobs are not there. Their bytes are not read, and of
 	// a bucket ids that lie close together in time take few requests.
 	Missing(ctx context.Context, ids []string) ([]string, error)
-	// Ready says what keeps blobs from being stored, or nil. It stores a probe, unless a
-	// blob was stored within the last second.
+	// Ready says what keeps blobs from being stored, or nil. It stores a probe.
 	Ready(ctx context.Context) error
 }
 
@@ -147,15 +145,14 @@ type sealedBlobs struct {
 	bucket bucket
 	master *master.Key
 	owner  string
-	stored *atomic.Int64 // when something was stored last, in milliseconds since 1970
 }
 
 func newSealed(b bucket, m *master.Key) *sealedBlobs {
-	return &sealedBlobs{bucket: b, master: m, stored: new(atomic.Int64)}
+	return &sealedBlobs{bucket: b, master: m}
 }
 
 func (s *sealedBlobs) For(owner string) Store {
-	return &sealedBlobs{bucket: s.bucket, master: s.master, owner: owner, stored: s.stored}
+	return &sealedBlobs{bucket: s.bucket, master: s.master, owner: owner}
 }
 
 func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Info, error) {
@@ -185,7 +182,6 @@ func (s *sealedBlobs) put(ctx context.Context, b Info, r io.Reader) (Info, error
 		return Info{}, fault.Storage(fmt.Errorf("store blob: %w", err))
 	}
 	b.ID += place
-	s.stored.Store(time.Now().UnixMilli())
 	return b, nil
 }
 
@@ -328,9 +324,6 @@ func (s *sealedBlobs) Missing(ctx context.Context, ids []string) ([]string, erro
 func (s *sealedBlobs) Ready(ctx context.Context) error {
 	if err := s.bucket.reserve(ctx); err != nil {
 		return err
-	}
-	if time.Since(time.UnixMilli(s.stored.Load())) < time.Second {
-		return nil
 	}
 	return s.bucket.probe(ctx)
 }
