@@ -683,7 +683,12 @@ func TestAuditManipulations(t *testing.T) {
 		if bad := x.verify(); bad != nil {
 			t.Fatalf("before, gone on: %v", bad)
 		}
-		all := append(manipulations(), edits()...)
+		all := manipulations()
+		for i, k := range edits() { // the same code finds them on both engines
+			if database == "" || i%8 == 0 || soaking() {
+				all = append(all, k)
+			}
+		}
 		n := 0
 		for _, k := range all {
 			if k.engine != "" && k.engine != x.room.db.Dialect() {

@@ -15,11 +15,13 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store/storetest"
 	"rogito.dev/rogito/server/servertest"
 )
 
 func TestMain(m *testing.M) {
+	passwordCost = keys.Cost{Time: 1, Memory: 64}
 	code := m.Run()
 	servertest.Clean()
 	os.Exit(code)

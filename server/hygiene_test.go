@@ -16,7 +16,6 @@ import (
 	"unicode"
 
 	"rogito.dev/rogito/internal/await"
-	"rogito.dev/rogito/server/internal/api/apitest"
 )
 
 // A token that a client puts where it does not belong, on a route or on none,
@@ -359,7 +358,7 @@ func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
 	room.Close()
 	r := start(t, func(c *Config) { c.Data, c.Production = dir, true })
 	cfg.PublicURL = r.url
-	s := &site{t: t, url: r.url, run: r, cfg: cfg, contract: apitest.Fetch(t, r.url), box: &Sandbox{Email: mine.Email, APIKey: mine.APIKey, Token: mine.Token}}
+	s := &site{t: t, url: r.url, run: r, cfg: cfg, contract: theContract(t, r.url), box: &Sandbox{Email: mine.Email, APIKey: mine.APIKey, Token: mine.Token}}
 	c := s.buy("automatic", m{"identification": "video"})
 	s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")})
 	child := s.mustToken(m{"scopes": []string{"*:*/*"}})

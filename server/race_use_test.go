@@ -364,6 +364,21 @@ func TestNoUseAfterChange(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		x := newRaced(t, database)
+		// How long signing takes: the change comes at any time of it.
+		lasts := map[string]time.Duration{}
+		for _, w := range ways {
+			var took []time.Duration
+			for range 5 {
+				r := x.prepare(w)
+				begin := time.Now()
+				if err := x.sign(w, r); err != nil {
+					t.Fatal(err)
+				}
+				took = append(took, time.Since(begin))
+			}
+			slices.Sort(took)
+			lasts[w.name] = took[2]
+		}
 		for _, c := range changes {
 			against := slices.DeleteFunc(slices.Clone(ways), func(w way) bool { return !c.ways(w) })
 			rounds := 10
@@ -371,21 +386,10 @@ func TestNoUseAfterChange(t *testing.T) {
 				rounds = 1000
 			}
 			for _, w := range against {
-				// How long signing takes: the change comes at any time of it.
-				var took []time.Duration
-				for range 5 {
-					r := x.prepare(w)
-					begin := time.Now()
-					if err := x.sign(w, r); err != nil {
-						t.Fatal(err)
-					}
-					took = append(took, time.Since(begin))
-				}
-				slices.Sort(took)
 				var whole, part, none, late int
 				each := (rounds + len(against) - 1) / len(against)
 				for range each {
-					switch uses, done := x.run(w, &c, rand.N(took[2]*3/2)-took[2]/2); {
+					switch uses, done := x.run(w, &c, rand.N(lasts[w.name]*3/2)-lasts[w.name]/2); {
 					case !done:
 						late++
 					case uses == 0:

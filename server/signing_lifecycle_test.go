@@ -22,7 +22,6 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"rogito.dev/rogito/internal/await"
-	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
@@ -456,7 +455,7 @@ func TestCertificateCommands(t *testing.T) {
 	if order.State != "NEW" {
 		t.Errorf("%+v", order)
 	}
-	s := &site{t: t, url: "http://" + p.addr, box: box, contract: apitest.Fetch(t, "http://"+p.addr)}
+	s := &site{t: t, url: "http://" + p.addr, box: box, contract: theContract(t, "http://"+p.addr)}
 	if out, err := p.command("cert", "review", order.ID, "--approve"); err == nil {
 		t.Errorf("a review before anything was handed in: %s", out)
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,8 +77,24 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	if s.box == nil {
 		t.Fatal("no sandbox.json")
 	}
-	s.contract = apitest.Fetch(t, r.url)
+	s.contract = theContract(t, r.url)
 	return s
+}
+
+// theContract is the OpenAPI document as the first server handed it out: all hand out the
+// same one, and to make and to read it takes longer than most tests.
+func theContract(t *testing.T, url string) *apitest.Contract {
+	t.Helper()
+	contract.Do(func() { contract.is = apitest.Fetch(t, url) })
+	if contract.is == nil {
+		t.Fatal("there is no OpenAPI document")
+	}
+	return contract.is
+}
+
+var contract struct {
+	sync.Once
+	is *apitest.Contract
 }
 
 // do sends a request and holds the answer to the OpenAPI document.
