@@ -53,8 +53,9 @@ test: ## every test; PostgreSQL and the S3 server are found or started
 
 token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
 	.ci/need softhsm2-util gcc
-	CGO_ENABLED=1 go test -tags pkcs11 ./internal/hsm/... ./server/internal/keys ./server/internal/master
-	CGO_ENABLED=1 go test -tags pkcs11 -run Token ./server
+	CGO_ENABLED=1 go test -tags pkcs11 ./internal/hsm/...
+	CGO_ENABLED=1 go test -tags pkcs11 -run 'PKCS11|TestToken' ./server/internal/keys ./server/internal/master
+	CGO_ENABLED=1 go test -tags pkcs11 -run PKCS11 ./server
 
 race: ## the tests of what runs in parallel, under the race detector
 	CGO_ENABLED=1 go test -race -timeout 20m ./server/... ./omi/... ./trust/...

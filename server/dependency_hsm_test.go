@@ -38,7 +38,7 @@ func tokenSite(t *testing.T, sessions int) (*site, *hsmtest.Token, m) {
 // Keys in a token sign; when it is gone the call is told to come back and
 // leaves nothing, a record that waits ends in an error with its price given
 // back, and when the token is back all goes on.
-func TestTokenGoneAndBack(t *testing.T) {
+func TestPKCS11GoneAndBack(t *testing.T) {
 	s, token, who := tokenSite(t, 0)
 	if r := s.sign(b64(samplePDF), who); r.State != "DONE" {
 		t.Fatalf("%d %s", r.number(), deref(r.ErrorMessage))
@@ -78,7 +78,7 @@ func TestTokenGoneAndBack(t *testing.T) {
 
 // Revoked means erased in the token too. One that does not destroy the key is
 // told of in the audit log and by the doctor, and asked again.
-func TestRevokedKeyLeavesTheToken(t *testing.T) {
+func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	s, token, who := tokenSite(t, 0)
 	ctx, room := context.Background(), s.rooms()
 	label := ""
@@ -144,7 +144,7 @@ func TestRevokedKeyLeavesTheToken(t *testing.T) {
 }
 
 // A token that does not answer holds up signing, and nothing else.
-func TestTokenSlowReadsGoOn(t *testing.T) {
+func TestPKCS11SlowReadsGoOn(t *testing.T) {
 	const sessions = 4
 	s, token, who := tokenSite(t, sessions)
 	r := s.sign(b64(samplePDF), who)
