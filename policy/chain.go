@@ -130,25 +130,25 @@ func (j *judge) member(v *chainVerdict, m member, depth int) {
 	switch {
 	case r.revoked && r.hold && !r.at.After(v.best):
 		v.lower(report.Indeterminate, report.TryLater)
-		v.add("XCV", finding.CertSuspended, cert.SubjectCN, r.at)
+		v.add("XCV", finding.CertSuspended, cert.Called(), r.at)
 	case r.revoked && !r.at.After(v.best) && depth == 0:
 		v.lower(report.Indeterminate, report.RevokedNoPOE)
-		v.add("XCV", finding.CertRevoked, cert.SubjectCN, r.at)
+		v.add("XCV", finding.CertRevoked, cert.Called(), r.at)
 	case r.revoked && !r.at.After(v.best):
 		v.lower(report.Indeterminate, report.RevokedCANoPOE)
-		v.add("XCV", finding.IssuerRevoked, cert.SubjectCN, r.at)
+		v.add("XCV", finding.IssuerRevoked, cert.Called(), r.at)
 	case r.revoked:
-		v.add("XCV", finding.CertRevokedLater, cert.SubjectCN, r.at)
+		v.add("XCV", finding.CertRevokedLater, cert.Called(), r.at)
 	}
 	j.validity(v, cert, depth)
 	j.proven(v, m)
-	v.merge(j.algorithm(finding.CertificateOf(cert.SubjectCN), m.signed(), v.best))
+	v.merge(j.algorithm(finding.CertificateOf(cert.Called()), m.signed(), v.best))
 }
 
 // proven asks for revocation data, and for proof that it and the certificate
 // are from before their issuer could no longer be relied on.
 func (j *judge) proven(v *chainVerdict, m member) {
-	r, cert, name := m.revocation, m.cert, m.cert.SubjectCN
+	r, cert, name := m.revocation, m.cert, m.cert.Called()
 	switch {
 	case m.forged:
 		v.lower(report.Indeterminate, m.control.sub)
@@ -165,14 +165,14 @@ func (j *judge) proven(v *chainVerdict, m member) {
 		v.add("XCV", finding.RevocationInFuture, name, j.at)
 	case r.stale:
 		v.lower(report.Indeterminate, report.TryLater)
-		v.add("XCV", finding.RevocationStale, cert.SubjectCN, v.need)
+		v.add("XCV", finding.RevocationStale, cert.Called(), v.need)
 	default:
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
 		missing := finding.RevocationMissing
 		if cert.NoRevocationPointer {
 			missing = finding.RevocationNowhere
 		}
-		v.add("XCV", missing, cert.SubjectCN)
+		v.add("XCV", missing, cert.Called())
 	}
 }
 
@@ -181,12 +181,12 @@ func (j *judge) validity(v *chainVerdict, cert *report.Certificate, depth int) {
 	case v.best.Before(cert.NotBefore) && depth == 0 && v.use == toSign:
 		// Clause 5.5.4: it existed before its certificate did.
 		v.lower(report.Failed, report.NotYetValid)
-		v.add("XCV", finding.SignedBeforeCert, cert.SubjectCN, cert.NotBefore)
+		v.add("XCV", finding.SignedBeforeCert, cert.Called(), cert.NotBefore)
 	case v.best.Before(cert.NotBefore):
 		v.lower(report.Indeterminate, report.NotYetValid)
-		v.add("XCV", finding.CertNotYetValid, cert.SubjectCN, cert.NotBefore)
+		v.add("XCV", finding.CertNotYetValid, cert.Called(), cert.NotBefore)
 	case v.best.Truncate(time.Second).After(cert.NotAfter): // validity counts whole seconds
 		v.lower(report.Indeterminate, report.OutOfBoundsNoPOE)
-		v.add("XCV", finding.CertExpired, cert.SubjectCN, cert.NotAfter)
+		v.add("XCV", finding.CertExpired, cert.Called(), cert.NotAfter)
 	}
 }

@@ -64,7 +64,7 @@ func (j *judge) slide(p *report.Path, q asked, c control) []member {
 
 // after is the control time for what a certificate issued.
 func (j *judge) after(c control, m member) control {
-	name := m.cert.SubjectCN
+	name := m.cert.Called()
 	if r := m.revocation; r.revoked && !r.hold {
 		c = c.earlier(r.at, report.RevokedCANoPOE, name)
 	}

@@ -66,7 +66,7 @@ func (j *judge) service(v *chainVerdict, p *report.Path) control {
 	}
 	name := ""
 	if c := j.facts.Certificates[p.Anchor.Certificate]; c != nil {
-		name = c.SubjectCN
+		name = c.Called()
 	}
 	fit := fitting(p, v.use)
 	if len(fit) == 0 {

@@ -33,7 +33,7 @@ func usage(leaf *report.Certificate) verdict {
 	}
 	if leaf.HasKeyUsage && !signs(leaf) {
 		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-		v.add("XCV", finding.CertMayNotSign, leaf.SubjectCN)
+		v.add("XCV", finding.CertMayNotSign, leaf.Called())
 	}
 	if !leaf.HasExtKeyUsage {
 		return v
@@ -42,7 +42,7 @@ func usage(leaf *report.Certificate) verdict {
 	login := !slices.ContainsFunc(own, func(u string) bool { return u != ekuClientAuth })
 	if len(own) == 0 || login && !slices.Contains(leaf.KeyUsage, "nonRepudiation") {
 		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-		v.add("XCV", finding.CertNotForSigning, leaf.SubjectCN)
+		v.add("XCV", finding.CertNotForSigning, leaf.Called())
 	}
 	return v
 }
@@ -61,14 +61,14 @@ func (j *judge) authorities(v *chainVerdict, p *report.Path) {
 		anchor := id == p.Anchor.Certificate
 		if anchor && j.at.Before(c.NotBefore) {
 			v.lower(report.Indeterminate, report.NoCertificateChainFound)
-			v.add("XCV", finding.AnchorNotYetValid, c.SubjectCN, c.NotBefore)
+			v.add("XCV", finding.AnchorNotYetValid, c.Called(), c.NotBefore)
 		}
 		if i == 0 || v.use != toSign || !c.HasExtKeyUsage || anchor && !c.ExtKeyUsageCritical {
 			continue
 		}
 		if !slices.ContainsFunc(c.ExtKeyUsage, func(u string) bool { return !slices.Contains(foreign, u) }) {
 			v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-			v.add("XCV", finding.IssuerNotForSigners, c.SubjectCN)
+			v.add("XCV", finding.IssuerNotForSigners, c.Called())
 		}
 	}
 }

@@ -129,8 +129,8 @@ var (
 		"La chiave {} di {} bit ({word}) non è affidabile dal {time}, e nulla prova che sia anteriore.")
 
 	NoTrustedPath = row("CERT_NOT_TRUSTED", Error,
-		"The certificate does not lead to a trusted one.",
-		"Il certificato non conduce a uno fidato.")
+		"The certificate is not issued by a trusted authority.",
+		"Il certificato non risulta emesso da un'autorità fidata.")
 	ListOverdueWarning = row("TRUSTED_LIST_OLD", Warning,
 		"The trusted list is past its NextUpdate.",
 		"L'elenco di fiducia ha superato il NextUpdate.")
