@@ -64,7 +64,7 @@ jades                       ades tsp internal/jsontree internal/limits internal/
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/visible internal/handoff
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades internal/finding
-report/paper                ades report internal/finding internal/pdf internal/visible
+report/paper                ades report internal/finding internal/sheet internal/visible
 policy                      ades report internal/oid internal/pkix internal/finding
 tsl                         ades report internal/atomicfile internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 trust                       ades report tsl internal/cms internal/limits internal/memo internal/oid internal/pkix internal/finding

@@ -137,7 +137,7 @@ func (n *nest) archive(f ades.File, level int) error {
 	var beside map[string]ades.File
 	if n.o.Recursive {
 		var covered map[string]bool
-		beside, covered = paired(n.ctx, files)
+		beside, covered = Paired(n.ctx, files)
 		files = slices.DeleteFunc(files, func(f ades.File) bool { return covered[f.Name] && beside[f.Name].Source == nil })
 	}
 	for _, one := range files {

@@ -45,10 +45,10 @@ func IsDetached(ctx context.Context, src ades.Source) bool {
 	return true
 }
 
-// paired are the files of a folder or archive that lie beside a detached
+// Paired are the files of a folder or archive that lie beside a detached
 // signature or time-stamp over them, by the name of that; and the names of
 // those files, which have no verdict of their own.
-func paired(ctx context.Context, files []ades.File) (content map[string]ades.File, covered map[string]bool) {
+func Paired(ctx context.Context, files []ades.File) (content map[string]ades.File, covered map[string]bool) {
 	byName := map[string]ades.File{}
 	for _, f := range files {
 		byName[f.Name] = f

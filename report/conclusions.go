@@ -169,6 +169,8 @@ type Report struct {
 	MadeAt      time.Time    `json:"madeAt"`
 	// Zone of the times in reports for people; nil means UTC.
 	Zone *time.Location `json:"-"`
+	// AtHand: who reads it has the commands of rogito at hand, and is told them.
+	AtHand bool `json:"-"`
 	// Producer is the program and its version, for the foot of a PDF.
 	Producer string `json:"-"`
 	// Source is the document itself, for its digest in a report; may be nil.

@@ -27,7 +27,7 @@ type Config struct {
 	StatusURL  string `yaml:"status_url" doc:"http address under which /pki is reached, for the lists and answers that new certificates name: many verifiers do not fetch them by https; empty: public_url"`
 	Production bool   `yaml:"production" doc:"make no sandbox, and refuse to start on sandbox material"`
 
-	Timezone string `yaml:"timezone" doc:"zone of the times in verification reports for people, e.g. Europe/Rome"`
+	Timezone string `yaml:"timezone" doc:"zone of the times on pages and in reports for people; empty: Europe/Rome in Italian, else UTC, and on /check the zone of the browser"`
 
 	DatabaseConnections  int    `yaml:"database.connections" doc:"connections to PostgreSQL that this server opens at most, or readers of SQLite; 0: pool_max_conns of the address, else 4 for each processor and at least 8"`
 	DatabasePasswordFile string `yaml:"database_password_file" doc:"file with the password of the PostgreSQL user, so that it need not stand in the URL"`
@@ -239,7 +239,6 @@ func Defaults() Config {
 		Listen:   "127.0.0.1:8080",
 		Data:     "./data",
 		Database: "sqlite",
-		Timezone: "UTC",
 		Limits: LimitsConfig{
 			Body: 256 << 20, Document: 100 << 20, Memory: rogito.DefaultMemory, Documents: 1000,
 			InFlight: 1024, Connections: 8192, PerAddress: 1024,

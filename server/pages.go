@@ -37,8 +37,11 @@ func (s *Server) publicCheck() bool {
 	return s.sandboxed
 }
 
-// zone is that of times on pages and in reports for people.
+// zone is that of times on pages and in reports for people; nil: by their language.
 func (s *Server) zone() *time.Location {
+	if s.cfg.Timezone == "" {
+		return nil
+	}
 	zone, _ := time.LoadLocation(s.cfg.Timezone) // the configuration was checked
 	return zone
 }

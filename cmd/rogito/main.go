@@ -69,7 +69,7 @@ func (s *session) colour(code int, text string) {
 		s.printf("%s", text)
 		return
 	}
-	ink := map[int]int{exitOK: green, exitUndetermined: yellow, exitInvalid: red, exitError: red}[code]
+	ink := map[int]int{exitOK: green, exitUndetermined: yellow, stampedOnly: yellow, exitInvalid: red, exitError: red}[code]
 	fmt.Fprintf(s.screen, "\x1b[1;%dm", ink)
 	s.printf("%s", text)
 	fmt.Fprint(s.screen, "\x1b[0m")

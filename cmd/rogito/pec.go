@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/pec"
+	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/report/paper"
 )
@@ -284,7 +285,7 @@ func pecCSV(w io.Writer, list []*correspondence) error {
 			}
 			row := []string{c.MessageID, c.Subject, c.Sender, when(c.Sent), when(c.Accepted), c.Refused, d.Address, d.State, when(d.At), d.Detail, same}
 			for i := range row {
-				row[i] = inert(row[i])
+				row[i] = visible.Inert(row[i])
 			}
 			_ = out.Write(row)
 		}

@@ -26,6 +26,7 @@ import (
 type judged struct {
 	name    string
 	code    int
+	tone    int      // the colour: the code, but where a time-stamp is good and nobody signed
 	verdict string   // a word of the table
 	line    string   // the verdict in capitals: it is coloured
 	cells   []string // of a row of the summary, behind verdict and name
@@ -36,8 +37,11 @@ type judged struct {
 
 // judged renders a report in the form that was asked for.
 func (c *verifyCommand) judged(r *report.Report, name string) judged {
-	j := judged{name: name, code: codeOf(r), verdict: word(r)}
-	r.Zone, r.Producer = c.zone, "Rogito "+version.Number
+	j := judged{name: name, code: codeOf(r), tone: codeOf(r), verdict: word(r)}
+	if r.Conclusions.TimestampsVerified && j.code == exitInvalid {
+		j.tone = stampedOnly
+	}
+	r.Zone, r.Producer, r.AtHand = c.zone, "Rogito "+version.Number, true
 	lang := c.lang
 	var b bytes.Buffer
 	if c.PDF != "" {
@@ -77,7 +81,11 @@ func (c *verifyCommand) judged(r *report.Report, name string) judged {
 }
 
 // marks stand before the verdicts of a summary, by their exit codes.
-var marks = map[int]string{exitOK: "✓", exitUndetermined: "?", exitInvalid: "✗"}
+var marks = map[int]string{exitOK: "✓", exitUndetermined: "?", exitInvalid: "✗", stampedOnly: "–"}
+
+// stampedOnly is no exit code: a good time-stamp in a document that nobody signed
+// exits 1, and is not shown as something bad.
+const stampedOnly = -1
 
 // summary is the verdict in a word or two, who signed, on which day, and of what is
 // not good the first sentence why.
@@ -233,7 +241,7 @@ func (v *shown) take(j judged) {
 		v.row(j)
 	} else if j.line != "" {
 		v.s.printf("%s: ", visible.Line(j.name))
-		v.s.colour(j.code, j.line)
+		v.s.colour(j.tone, j.line)
 		v.s.printf("%s", j.text)
 	} else if len(j.text) > 0 {
 		v.write(v.s.stdout, string(j.text))
@@ -250,7 +258,7 @@ func (v *shown) take(j judged) {
 // row is one of the summary. The columns are as wide as the names that are known
 // beforehand, and what most signers are called.
 func (v *shown) row(j judged) {
-	v.s.colour(j.code, marks[j.code]+" "+wide(j.line, len("UNDETERMINED")))
+	v.s.colour(j.tone, marks[j.tone]+" "+wide(j.line, len("UNDETERMINED")))
 	line := "  " + wide(visible.Line(j.name), v.names)
 	for _, c := range j.cells {
 		line += "  " + wide(visible.Line(c), 24)
@@ -293,31 +301,11 @@ func (v *shown) end() error {
 	return nil
 }
 
-// line writes a line of the table (RFC 4180). Every cell is in quotes, so that
-// one stays one where the list separator is another, as in Italy.
-func (v *shown) line(cells ...string) {
-	var b strings.Builder
-	for i, c := range cells {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(`"` + strings.ReplaceAll(inert(visible.Line(c)), `"`, `""`) + `"`)
-	}
-	b.WriteString("\r\n")
-	v.write(v.csv, b.String())
-}
+// line writes a line of the table.
+func (v *shown) line(cells ...string) { v.write(v.csv, visible.Row(cells...)) }
 
 func (v *shown) write(to io.Writer, text string) {
 	if _, err := io.WriteString(to, text); err != nil && v.err == nil {
 		v.err = err
 	}
-}
-
-// inert puts an apostrophe before what a spreadsheet would take for a formula:
-// names of files and signers are a stranger's.
-func inert(cell string) string {
-	if strings.IndexAny(strings.TrimLeft(cell, " \u00a0\u3000"), "=+-@\uff1d\uff0b\uff0d\uff20|%") == 0 {
-		return "'" + cell
-	}
-	return cell
 }

@@ -119,16 +119,7 @@ func (s *session) unzip(it item, zips bool, depth int, yield func(item) bool) bo
 	}
 	var inside sync.WaitGroup
 	more := true
-	byName := map[string]ades.File{}
-	for _, f := range files {
-		byName[f.Name] = f
-	}
-	beside, covered := map[string]ades.File{}, map[string]bool{}
-	for _, f := range files {
-		if c, ok := byName[rogito.ContentName(f.Name)]; ok && rogito.IsDetached(s.ctx, f.Source) {
-			beside[f.Name], covered[c.Name] = c, true
-		}
-	}
+	beside, covered := rogito.Paired(s.ctx, files)
 	for _, f := range files {
 		content, signs := beside[f.Name]
 		if covered[f.Name] && !signs {

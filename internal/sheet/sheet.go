@@ -82,6 +82,7 @@ type Sheet struct {
 	// Head is drawn at the top of every page but the first.
 	Head func(*Sheet)
 
+	front float64 // where the text of the first page ends; 0: where that of all does
 	pages []*page
 	fonts map[*typeface.Font]*font
 	order []*font
@@ -123,15 +124,23 @@ func (s *Sheet) Break() {
 	}
 }
 
+// bottom is where the text of the page ends.
+func (s *Sheet) bottom() float64 {
+	if s.front > 0 && len(s.pages) == 1 {
+		return s.front
+	}
+	return bottom
+}
+
 // Room begins a new page where less than a height is left.
 func (s *Sheet) Room(height float64) {
-	if s.Y+height > bottom {
+	if s.Y+height > s.bottom() {
 		s.Break()
 	}
 }
 
 // Left is the room that is left on the page.
-func (s *Sheet) Left() float64 { return bottom - s.Y }
+func (s *Sheet) Left() float64 { return s.bottom() - s.Y }
 
 // Space leaves some.
 func (s *Sheet) Space(height float64) { s.Y += height }
@@ -278,11 +287,11 @@ func (s *Sheet) row(columns []Column, cells []Cell, again func()) {
 			again()
 		}
 	}
-	if s.Y+float64(longest)*height > bottom && float64(longest)*height < bottom/2 {
+	if s.Y+float64(longest)*height > s.bottom() && float64(longest)*height < bottom/2 {
 		next()
 	}
 	for n := range longest {
-		if s.Y+height > bottom {
+		if s.Y+height > s.bottom() {
 			next()
 		}
 		for i, c := range cells {

@@ -123,3 +123,27 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// Row is a line of a table (CSV, RFC 4180). Every cell is in quotes, so that one
+// stays one where the list separator is another, as in Italy; what a spreadsheet
+// would take for a formula has an apostrophe before it.
+func Row(cells ...string) string {
+	var b strings.Builder
+	for i, c := range cells {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + strings.ReplaceAll(Inert(Line(c)), `"`, `""`) + `"`)
+	}
+	b.WriteString("\r\n")
+	return b.String()
+}
+
+// Inert puts an apostrophe before what a spreadsheet would take for a formula:
+// names of files and signers are a stranger's.
+func Inert(cell string) string {
+	if strings.IndexAny(strings.TrimLeft(cell, " \u00a0\u3000"), "=+-@\uff1d\uff0b\uff0d\uff20|%") == 0 {
+		return "'" + cell
+	}
+	return cell
+}

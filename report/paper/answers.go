@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
@@ -17,6 +18,7 @@ import (
 // what now. The page and the PDF begin with them.
 type Answers struct {
 	Class      string // "valid", "trial", "invalid", "undetermined": a colour
+	Sign       string // and what goes with it: ✓, ! or ✕
 	Indication report.Indication
 	Word       string // the verdict: "Valid"
 	Rely       string // may I rely on it
@@ -34,25 +36,40 @@ type Signer struct {
 	Label        string // what he is: "Signed by"; where nobody vouches for it, "Signer named"
 	Name, Number string // number: fiscal code, organisation, VAT number
 	When, How    string // how the time is known
+	At           time.Time
 	Only         string // what of the document, where it is not all
-	Class        string
+	Class, Word  string // what became of it: "Valid"
 }
+
+// Sign goes with a class of verdicts, for who does not see its colour.
+func Sign(class string) string {
+	switch class {
+	case "valid":
+		return "✓"
+	case "invalid":
+		return "✕"
+	}
+	return "!"
+}
+
+// Sign is that of the signer's own verdict.
+func (s Signer) Sign() string { return Sign(s.Class) }
 
 // AnswersTo writes them.
 func AnswersTo(r *report.Report, lang Lang) Answers {
 	t := &page{r: r, l: lang, bare: true}
 	c := r.Conclusions
-	a := Answers{Class: Summarize(r, lang).Class, Indication: c.Indication, Why: visible.Line(t.plainWhy())}
+	a := Answers{Class: "undetermined", Indication: c.Indication, Why: visible.Line(t.plainWhy())}
 	a.Word, a.Rely = t.rely()
 	switch {
 	case r.Valid() && t.sandboxed():
 		a.Class = "trial"
-	case len(c.Signatures) == 0 && c.Indication != report.TotalFailed && !r.IsTimestamp():
-		a.Class = "undetermined" // nobody signed: nothing in it is wrong
-		if t.failed() {
-			a.Class = "invalid"
-		}
-	}
+	case r.Valid() || t.stampedOnly() && c.TimestampsVerified:
+		a.Class = "valid"
+	case c.Indication == report.TotalFailed || t.stampedOnly() && t.failed():
+		a.Class = "invalid"
+	} // where nobody signed, nothing in it is wrong
+	a.Sign = Sign(a.Class)
 	a.Then = t.then()
 	switch {
 	case len(c.Signatures) > 0:
@@ -89,13 +106,13 @@ func AnswersTo(r *report.Report, lang Lang) Answers {
 
 // signedBy takes a signer's name apart.
 func (t *page) signedBy(c *report.Conclusion) Signer {
-	s := Signer{Label: "Signer named", Name: t.l.T("an unknown signer"), Class: classOf(c.Indication)}
+	s := Signer{Label: "Signer named", Name: t.l.T("an unknown signer"), Class: t.class(c), Word: t.word(c)}
 	if c.Indication == report.TotalPassed {
 		s.Label = "Signed by"
 	}
 	if cert := t.r.SignerOf(c); cert != nil {
 		n := holder(cert)
-		s.Name, s.Number = visible.Line(n.person()), visible.Line(strings.Join(t.l.numbers(n), ", "))
+		s.Name, s.Number = visible.Line(n.Person()), visible.Line(strings.Join(t.l.numbers(n), ", "))
 		if cert.Sandbox {
 			s.Number = strings.TrimPrefix(s.Number+" · "+t.l.T("test certificate"), " · ")
 		}
@@ -103,32 +120,48 @@ func (t *page) signedBy(c *report.Conclusion) Signer {
 	s.Only = visible.Line(t.scope(c))
 	switch {
 	case c.Proven:
-		s.When, s.How = t.date(c.BestTime), t.l.T("proven by a time-stamp")
+		s.At, s.How = c.BestTime, t.l.T("proven by a time-stamp")
 	case !c.Signature.ClaimedTime.IsZero():
-		s.When, s.How = t.date(c.Signature.ClaimedTime), t.l.T("by the signer's own clock")
+		s.At, s.How = c.Signature.ClaimedTime, t.l.T("by the signer's own clock")
 	default:
 		s.When = t.l.T("the document does not say")
+		return s
 	}
+	s.When = t.date(s.At)
 	return s
 }
 
 // stamper is who issued a time-stamp of a document that nobody signed.
 func (t *page) stamper(c *report.Conclusion) Signer {
-	s := Signer{Label: "Time-stamped by", Name: t.l.T("an unknown authority"), When: t.date(c.Timestamp.Time), Class: classOf(c.Indication)}
+	s := Signer{Label: "Time-stamped by", Name: t.l.T("an unknown authority"), When: t.date(c.Timestamp.Time), At: c.Timestamp.Time, Class: t.class(c), Word: t.word(c)}
 	if cert := t.r.SignerOf(c); cert != nil {
 		s.Name = visible.Line(t.l.authority(holder(cert)))
 	}
 	return s
 }
 
-func classOf(i report.Indication) string {
-	switch i {
+// class is the colour of one signature or time-stamp: that of the document where
+// there is no other.
+func (t *page) class(c *report.Conclusion) string {
+	switch c.Indication {
 	case report.TotalPassed, report.Passed:
+		if cert := t.r.SignerOf(c); cert != nil && cert.Sandbox && c.Timestamp == nil {
+			return "trial"
+		}
 		return "valid"
 	case report.TotalFailed, report.Failed:
 		return "invalid"
 	}
 	return "undetermined"
+}
+
+// word is the verdict on one of them.
+func (t *page) word(c *report.Conclusion) string { return t.l.T(capital(verdictWords[c.Indication])) }
+
+// stampedOnly: nobody signed, and there are time-stamps.
+func (t *page) stampedOnly() bool {
+	c := t.r.Conclusions
+	return len(c.Signatures) == 0 && len(c.Timestamps) > 0 && c.Indication != report.TotalFailed
 }
 
 // rely is the verdict in a word, and whether one may rely on the document.
@@ -138,14 +171,12 @@ func (t *page) rely() (word, sentence string) {
 	switch {
 	case n == 0 && c.Indication == report.TotalFailed:
 		return t.l.T("Not valid"), t.l.T("No, do not rely on it: the file claims to be signed, but it is broken.")
-	case n == 0 && t.r.IsTimestamp() && c.TimestampsVerified:
+	case n == 0 && c.TimestampsVerified:
 		return t.l.T("Valid time-stamp"), t.l.T("It proves that the content existed at this time, and not who made it: nobody signed.")
-	case n == 0 && len(c.Timestamps) > 0 && !c.TimestampsVerified && !t.failed():
-		return t.l.T("Cannot be determined"), t.l.T("Not yet: whether the time-stamp holds cannot be told, and nobody signed.")
-	case n == 0 && len(c.Timestamps) > 0 && !c.TimestampsVerified:
-		return t.l.T("Not valid"), t.l.T("No, do not rely on it: the time-stamp does not hold, and nobody signed.")
-	case n == 0 && len(c.Timestamps) > 0:
-		return t.l.T("Not signed"), t.l.T("It proves that the content existed at this time, and not who made it: nobody signed.")
+	case t.stampedOnly() && t.failed():
+		return t.l.T("Time-stamp not valid"), t.l.T("No, do not rely on it: the time-stamp does not hold, and nobody signed.")
+	case t.stampedOnly():
+		return t.l.T("Time-stamp undetermined"), t.l.T("Not yet: whether the time-stamp holds cannot be told, and nobody signed.")
 	case n == 0:
 		return t.l.T("Not signed"), t.l.T("There is no signature in this file that you could rely on.")
 	case t.r.Valid() && t.sandboxed():
@@ -212,8 +243,12 @@ func (t *page) then() string {
 	switch {
 	case t.r.Valid() && t.sandboxed():
 		return t.l.T("For a document that counts, ask for a signature with a certificate that is no test.")
-	case t.r.Valid() || c.TimestampsVerified && len(c.Signatures) == 0:
+	case t.r.Valid():
 		return t.l.T("Keep the file as it is: printed or saved anew it loses its signature.")
+	case t.stampedOnly() && c.TimestampsVerified && t.r.IsTimestamp():
+		return t.l.T("Keep the time-stamp and the file that it is of, both as they are.")
+	case t.stampedOnly() && c.TimestampsVerified:
+		return t.l.T("Keep the file as it is: printed or saved anew it loses its time-stamp.")
 	case c.Partial:
 		return t.l.T("Rely only on what is signed. For the rest, ask whoever sent it for a signed copy.")
 	case len(c.Signatures) == 0 && len(c.Timestamps) == 0 && c.Indication != report.TotalFailed:
@@ -231,17 +266,44 @@ func (t *page) then() string {
 			}
 		}
 	}
+	if t.stampedOnly() {
+		return t.l.T(t.stampAdvice(worst))
+	}
 	return t.l.T(t.advice(worst))
+}
+
+// stampAdvice is what to do about a time-stamp that does not hold, where nobody
+// signed.
+func (t *page) stampAdvice(c *report.Conclusion) string {
+	switch c.SubIndication {
+	case report.NoCertificateChainFound, report.NoCertificateChainFoundNoPOE:
+		if t.r.Trust().Lists == "loaded" {
+			return "Ask whoever sent it for a time-stamp of an authority that is on a European trusted list."
+		}
+		return t.advice(c) // about the lists
+	case report.SignedDataNotFound:
+		return "The time-stamp is a file of its own: check it again together with the file that it is of."
+	case report.TryLater, report.CertificateChainGeneral, report.RevocationOutOfBoundsNoPOE:
+		return "Check again later. If it stays like this, have the file time-stamped again."
+	}
+	if c.Indication == report.Failed {
+		return "Do not use it. Ask whoever sent it for the file as it was time-stamped."
+	}
+	return "The time-stamp proves nothing by itself any more: have the file time-stamped again."
 }
 
 // advice is what to do about one signature that does not hold.
 func (t *page) advice(c *report.Conclusion) string {
 	switch c.SubIndication {
 	case report.NoCertificateChainFound, report.NoCertificateChainFoundNoPOE:
-		switch t.r.Trust().Lists {
-		case "none":
+		switch lists := t.r.Trust().Lists; {
+		case lists == "none" && t.r.AtHand:
+			return `Load the European trusted lists with "rogito trust update", then verify again. Until then do not rely on it.`
+		case lists == "stale" && t.r.AtHand:
+			return `Renew the European trusted lists with "rogito trust update", then verify again. Until then do not rely on it.`
+		case lists == "none":
 			return "Ask whoever runs this service to load the European trusted lists, then check again. Until then do not rely on it."
-		case "stale":
+		case lists == "stale":
 			return "Ask whoever runs this service to renew the European trusted lists, then check again. Until then do not rely on it."
 		}
 		return "Ask the signer who issued the certificate. If you need a qualified signature, ask for one whose issuer is on a European trusted list."
@@ -264,23 +326,24 @@ func (t *page) advice(c *report.Conclusion) string {
 func (t *page) card(i int, c *report.Conclusion) htmlCard {
 	s := t.signature("", c)
 	k := htmlCard{
-		Signer: t.signedBy(c), Class: classOf(c.Indication), Indication: c.Indication, Sub: c.SubIndication,
-		Word: t.l.T(capital(verdictWords[c.Indication])), Label: t.l.T("Signature") + " " + strconv.Itoa(i+1), Nested: t.r.Facts.Layers[c.Layer].Level,
+		Signer: t.signedBy(c), Indication: c.Indication, Label: t.l.T("Signature") + " " + strconv.Itoa(i+1),
 	}
-	k.add(s.rows)
+	k.add(t.htmlRows(s.rows), len(t.r.Conclusions.Signatures) > 1)
 	return k
 }
 
 // stampCard is a time-stamp of a document that nobody signed.
 func (t *page) stampCard(c *report.Conclusion) htmlCard {
-	k := htmlCard{Signer: t.stamper(c), Class: classOf(c.Indication), Indication: c.Indication, Sub: c.SubIndication, Word: t.l.T(capital(verdictWords[c.Indication])), Label: t.l.T("Time-stamp")}
-	k.add(t.timestamp(c).rows)
+	k := htmlCard{Signer: t.stamper(c), Indication: c.Indication, Label: t.l.T("Time-stamp")}
+	k.add(t.htmlRows(t.timestamp(c).rows), len(t.r.Conclusions.Timestamps) > 1)
 	return k
 }
 
-func (k *htmlCard) add(rows []row) {
-	for _, r := range htmlRows(rows) {
-		if r.Fold {
+// add sorts rows. Where there are several cards, only what is wrong or open is in
+// sight.
+func (k *htmlCard) add(rows []htmlRow, several bool) {
+	for _, r := range rows {
+		if r.Fold || several && r.Class == "" {
 			k.More = append(k.More, r)
 		} else {
 			k.Rows = append(k.Rows, r)

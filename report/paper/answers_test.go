@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/report"
 )
 
@@ -36,6 +37,72 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A document that is only time-stamped has words of its own: nothing speaks of a
+// signature that nobody made, whatever became of the time-stamp.
+func TestAnswersOfTimestamps(t *testing.T) {
+	for _, format := range []ades.Format{ades.PAdES, ades.ASiCE, ades.TST} {
+		for _, row := range []struct {
+			i           report.Indication
+			sub         report.SubIndication
+			class, word string
+		}{
+			{report.Passed, "", "valid", "Marca temporale valida"},
+			{report.Failed, report.HashFailure, "invalid", "Marca temporale non valida"},
+			{report.Indeterminate, report.NoCertificateChainFound, "undetermined", "Marca temporale non determinabile"},
+			{report.Indeterminate, report.OutOfBoundsNoPOE, "undetermined", "Marca temporale non determinabile"},
+			{report.Indeterminate, report.TryLater, "undetermined", "Marca temporale non determinabile"},
+			{report.Indeterminate, report.SignedDataNotFound, "undetermined", "Marca temporale non determinabile"},
+		} {
+			r := &report.Report{
+				Facts: &report.Facts{Layers: []*report.Layer{{Document: &ades.Document{Format: format}}}},
+				Conclusions: &report.Conclusions{
+					Indication: report.Indeterminate, TimestampsVerified: row.i == report.Passed,
+					Timestamps: []*report.Conclusion{{Indication: row.i, SubIndication: row.sub, Timestamp: &ades.Timestamp{Time: at}}},
+				},
+			}
+			a := AnswersTo(r, Italian)
+			if a.Class != row.class || a.Word != row.word || a.Sign != Sign(row.class) {
+				t.Errorf("%s %s %s: %s %q", format, row.i, row.sub, a.Class, a.Word)
+			}
+			for _, text := range []string{a.Rely, a.Then, AnswersTo(r, English).Then, Summarize(r, Italian).Lines[0]} {
+				for _, bad := range []string{"perde la firma", "firmatario", "alla firma", "signer", "signature", "as it was signed", "NON FIRMATO"} {
+					if strings.Contains(text, bad) {
+						t.Errorf("%s %s %s: %q", format, row.i, row.sub, text)
+					}
+				}
+			}
+			if a.Then == "" || a.Then == AnswersTo(r, English).Then {
+				t.Errorf("%s %s %s: %q", format, row.i, row.sub, a.Then)
+			}
+		}
+	}
+}
+
+// Standard words stand where who looks for them finds them, and red is for what is
+// wrong with the document.
+func TestWordsForPeople(t *testing.T) {
+	var b bytes.Buffer
+	r := sample(report.Indeterminate, report.NoCertificateChainFound)
+	r.Conclusions.Signatures[0].Signature.PDF.Changes = nil
+	if err := WriteFragment(&b, r, "x.pdf", Italian); err != nil {
+		t.Fatal(err)
+	}
+	seen := folded.ReplaceAllString(b.String(), "")
+	for _, bad := range []string{"NO_CERTIFICATE", ">INDETERMINATE", "N/A", `class="error"`, "Errore"} {
+		if strings.Contains(seen, bad) {
+			t.Errorf("%s is in sight:\n%s", bad, seen)
+		}
+	}
+	if !strings.Contains(b.String(), "NO_CERTIFICATE_CHAIN_FOUND") || !strings.Contains(b.String(), "N/A") {
+		t.Error("the words of the standard are not in the details")
+	}
+	if !strings.Contains(seen, `datetime="2026-11-15T03:46:26Z" title="15 novembre 2026, 03:46 UTC"`) {
+		t.Error("a time has no UTC")
+	}
+}
+
+var folded = regexp.MustCompile(`(?s)<details>.*?</details>`)
 
 var phrases = regexp.MustCompile(`\.T "([^"]+)"`)
 

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"sync"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/visible"
@@ -31,45 +32,50 @@ var htmlTemplate = sync.OnceValue(func() *template.Template {
 // htmlPage is what the page shows.
 type htmlPage struct {
 	Answers
+	ID       string // of the verdict
+	Part     bool   // one of several on a page: headings are lower
 	Lang     Lang
 	Title    string
 	Name     string
 	Document []htmlRow
 	Cards    []htmlCard
-	Basis    htmlSection
+	Basis    []htmlRow
 	Producer string
 	Style    template.CSS
+	zone     *time.Location
 }
 
 // htmlCard is one signature or time-stamp.
 type htmlCard struct {
 	Signer
-	Class, Word, Label string
-	Indication         report.Indication
-	Sub                report.SubIndication
-	Nested             int
-	Rows, More         []htmlRow
-}
-
-type htmlSection struct {
-	Title string
-	Rows  []htmlRow
+	Label      string
+	Indication report.Indication
+	Rows, More []htmlRow
 }
 
 type htmlRow struct {
-	Label, Value, Class string
-	Fold                bool
+	Label, Class string
+	Value        template.HTML
+	Fold         bool
 }
 
 // T translates the words of the template.
 func (h *htmlPage) T(phrase string) string { return h.Lang.T(phrase) }
+
+// When is the time of a signer, as the page shows it.
+func (h *htmlPage) When(s Signer) template.HTML {
+	if s.At.IsZero() {
+		return template.HTML(template.HTMLEscapeString(s.When)) //nolint:gosec // escaped
+	}
+	return h.Lang.Moment(s.At, h.zone)
+}
 
 // Others says how many signers are left out of the first lines.
 func (h *htmlPage) Others(n int) string { return h.Lang.f("and %d more below", n) }
 
 // WriteHTML writes a page that stands on its own.
 func WriteHTML(w io.Writer, r *report.Report, name string, lang Lang) error {
-	return writeHTML(w, r, "page", name, lang)
+	return writeHTML(w, r, "page", name, lang, "verdict")
 }
 
 // WriteFragment writes what stands in the middle of such a page, for a page
@@ -77,33 +83,45 @@ func WriteHTML(w io.Writer, r *report.Report, name string, lang Lang) error {
 // #verdict, and every signature as an element .signature, both with the
 // indication as data-indication.
 func WriteFragment(w io.Writer, r *report.Report, name string, lang Lang) error {
-	return writeHTML(w, r, "fragment", name, lang)
+	return writeHTML(w, r, "fragment", name, lang, "verdict")
 }
 
-func writeHTML(w io.Writer, r *report.Report, template, name string, lang Lang) error {
+// WritePart writes a fragment for a page that has several; id is that of the
+// verdict.
+func WritePart(w io.Writer, r *report.Report, name string, lang Lang, id string) error {
+	return writeHTML(w, r, "fragment", name, lang, id)
+}
+
+func writeHTML(w io.Writer, r *report.Report, form, name string, lang Lang, id string) error {
 	t := &page{r: r, l: lang}
 	name = visible.Line(name)
-	h := &htmlPage{Answers: AnswersTo(r, lang), Lang: lang, Title: lang.T("Verification report"), Name: name, Producer: r.Producer, Style: style}
+	h := &htmlPage{Answers: AnswersTo(r, lang), ID: id, Part: id != "verdict", zone: r.Zone, Lang: lang, Title: lang.T("Verification report"), Name: name, Producer: r.Producer, Style: style}
 	rows, err := t.documentRows(name)
 	if err != nil {
 		return err
 	}
-	h.Document = htmlRows(rows)
+	h.Document = t.htmlRows(rows)
 	for i, c := range r.Conclusions.Signatures {
 		h.Cards = append(h.Cards, t.card(i, c))
 	}
 	for _, c := range r.Conclusions.Timestamps {
 		h.Cards = append(h.Cards, t.stampCard(c))
 	}
-	basis := t.basis()
-	h.Basis = htmlSection{basis.title, htmlRows(basis.rows)}
-	return htmlTemplate().ExecuteTemplate(w, template, h)
+	h.Basis = t.htmlRows(t.basis().rows)
+	return htmlTemplate().ExecuteTemplate(w, form, h)
 }
 
-func htmlRows(rows []row) []htmlRow {
+func (t *page) htmlRows(rows []row) []htmlRow {
 	out := make([]htmlRow, len(rows))
 	for i, r := range rows {
-		out[i] = htmlRow{r.label, r.value, r.class, r.fold}
+		value := template.HTML(template.HTMLEscapeString(r.value)) //nolint:gosec // escaped
+		if !r.at.IsZero() {
+			value = t.l.Moment(r.at, t.r.Zone)
+			if r.note != "" {
+				value += template.HTML(" " + template.HTMLEscapeString(parenthesis(r.note))) //nolint:gosec // escaped
+			}
+		}
+		out[i] = htmlRow{r.label, r.class, value, r.fold}
 	}
 	return out
 }

@@ -2,7 +2,11 @@ package paper
 
 import (
 	"fmt"
+	"html/template"
+	"math/big"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -76,6 +80,59 @@ func (l Lang) Date(t time.Time, zone *time.Location) string { return l.date(t, z
 
 // Day writes a day as people read it.
 func (l Lang) Day(t time.Time, zone *time.Location) string { return l.dayOf(t, zone) }
+
+// Moment is a time on a page, which programs can read too and which has UTC as
+// its title.
+func (l Lang) Moment(t time.Time, zone *time.Location) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<time class="at" datetime="%s" title="%s">%s</time>`, t.UTC().Format(time.RFC3339), template.HTMLEscapeString(l.date(t, nil)), template.HTMLEscapeString(l.date(t, zone)))) //nolint:gosec // escaped
+}
+
+// Zone is the one that times are told in: that which was chosen; else for
+// Italian readers theirs, and UTC for all others.
+func (l Lang) Zone(chosen *time.Location) *time.Location {
+	if chosen == nil && l == Italian {
+		return rome()
+	}
+	return chosen
+}
+
+var rome = sync.OnceValue(func() *time.Location {
+	zone, err := time.LoadLocation("Europe/Rome")
+	if err != nil { // no zones where the program runs
+		return time.UTC
+	}
+	return zone
+})
+
+// Size writes a number of bytes: 28 kB, 1.5 MB.
+func (l Lang) Size(n int64) string {
+	switch {
+	case n < 1<<10 && l != Italian && n != 1:
+		return strconv.FormatInt(n, 10) + " bytes"
+	case n < 1<<10:
+		return strconv.FormatInt(n, 10) + " byte"
+	case n < 1<<20:
+		return strconv.FormatInt((n+1<<9)>>10, 10) + " kB"
+	}
+	text := strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/(1<<20)), ".0") + " MB"
+	if l == Italian {
+		text = strings.Replace(text, ".", ",", 1)
+	}
+	return text
+}
+
+// Hexadecimal writes the number of a certificate as other programs do; what is no
+// number stays.
+func Hexadecimal(decimal string) string {
+	n, ok := new(big.Int).SetString(decimal, 10)
+	if !ok {
+		return decimal
+	}
+	return fmt.Sprintf("%X", n)
+}
 
 // date writes a day and a time of it as people read them, and says of which
 // zone: "15 November 2026, 04:46 Europe/Rome".

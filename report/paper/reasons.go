@@ -60,19 +60,19 @@ func territoriesOf(c *report.Conclusion) []string {
 // qualification explains the word of the contract.
 func (l Lang) qualification(q report.Qualification, own bool) string {
 	if q == report.NA && own {
-		return l.T("It is not known to be qualified (N/A): only a trusted list can say so.")
+		return l.T("It is not known to be qualified: only a trusted list can say so.")
 	}
 	return l.T(qualifications[q])
 }
 
 var qualifications = map[report.Qualification]string{
-	report.QESig:     "It is a qualified electronic signature (QESig): in the whole EU it has the legal effect of a handwritten one.",
-	report.QESeal:    "It is a qualified electronic seal (QESeal): in the whole EU the content is presumed intact and its origin true.",
-	report.AdESigQC:  "It is an advanced electronic signature with a qualified certificate (AdESig-QC), not a qualified signature: the key is not known to be in a qualified device.",
-	report.AdESealQC: "It is an advanced electronic seal with a qualified certificate (AdESeal-QC), not a qualified seal: the key is not known to be in a qualified device.",
-	report.AdESig:    "It is an advanced electronic signature (AdESig): the certificate is not a qualified one.",
-	report.AdESeal:   "It is an advanced electronic seal (AdESeal): the certificate is not a qualified one.",
-	report.NA:        "It is not known to be qualified (N/A): only a valid signature of an issuer on a trusted list is.",
+	report.QESig:     "It is a qualified electronic signature: in the whole EU it has the legal effect of a handwritten one.",
+	report.QESeal:    "It is a qualified electronic seal: in the whole EU the content is presumed intact and its origin true.",
+	report.AdESigQC:  "It is an advanced electronic signature with a qualified certificate, not a qualified signature: the key is not known to be in a qualified device.",
+	report.AdESealQC: "It is an advanced electronic seal with a qualified certificate, not a qualified seal: the key is not known to be in a qualified device.",
+	report.AdESig:    "It is an advanced electronic signature: the certificate is not a qualified one.",
+	report.AdESeal:   "It is an advanced electronic seal: the certificate is not a qualified one.",
+	report.NA:        "It is not known to be qualified: only a valid signature of an issuer on a trusted list is.",
 }
 
 // issuerName is who issued the signer's certificate.
@@ -264,13 +264,13 @@ var meanings = map[report.SubIndication]string{
 	report.PolicyProcessingError:         "the policy could not be applied",
 	report.TimestampOrderFailure:         "the time-stamps contradict each other",
 	report.NoSigningCertificateFound:     "the signer's certificate was not found",
-	report.NoCertificateChainFound:       "the certificate leads to nobody who is trusted",
+	report.NoCertificateChainFound:       "the certificate is not issued by a trusted authority",
 	report.RevokedNoPOE:                  "the certificate was revoked, and nothing proves that the signature is older",
 	report.RevokedCANoPOE:                "the issuer's certificate was revoked, and nothing proves that the signature is older",
 	report.OutOfBoundsNotRevoked:         "the certificate has expired without being revoked, and nothing proves that the signature is older",
 	report.OutOfBoundsNoPOE:              "the certificate has expired, and nothing proves that the signature is older",
 	report.NoPOE:                         "nothing proves when it was made",
-	report.NoCertificateChainFoundNoPOE:  "the certificate leads to nobody who is trusted any more, and nothing proves that the signature is older",
+	report.NoCertificateChainFoundNoPOE:  "the issuer of the certificate is not trusted any more, and nothing proves that the signature is older",
 	report.RevocationOutOfBoundsNoPOE:    "the revocation data is of somebody whose certificate has expired, and nothing proves that the data is older",
 	report.TryLater:                      "data that is current enough is missing: try again later",
 	report.SignedDataNotFound:            "the signed data is missing",

@@ -5,7 +5,6 @@ import "rogito.dev/rogito/report"
 // Party is one who signed a document.
 type Party struct {
 	Signer
-	Word        string // the verdict on the signature
 	Level       string // "PAdES-BASELINE-LT"
 	Worth       string // in law; empty for a signature that does not hold
 	Certificate []byte // DER; nil where it is not known
@@ -16,7 +15,7 @@ func Parties(r *report.Report, lang Lang) []Party {
 	t := &page{r: r, l: lang}
 	var all []Party
 	for _, c := range r.Conclusions.Signatures {
-		p := Party{Signer: t.signedBy(c), Word: lang.T(capital(verdictWords[c.Indication])), Level: c.Level}
+		p := Party{Signer: t.signedBy(c), Level: c.Level}
 		if c.Indication == report.TotalPassed {
 			p.Worth = lang.qualification(c.Qualification, !c.TrustedList)
 		}

@@ -172,21 +172,20 @@ func (t *page) timestamped() words {
 	first := c.Timestamps[0]
 	w := words{who: t.stampedBy(first)}
 	many := count(t.l, len(c.Timestamps), "1 time-stamp", "%d time-stamps")
-	alone := t.r.IsTimestamp()
 	good := t.r.Conclusions.TimestampsVerified
-	switch {
-	case alone && good:
+	if good {
 		w.sentence = t.l.T("The time-stamp is valid. It is no signature: nobody signed the content.")
-		w.headline = t.l.T("VALID TIME-STAMP") + " (" + t.kind(many) + "). " + t.l.T("The content is intact.")
-	case alone:
-		w.sentence = t.l.T("The time-stamp is not valid, or its validity cannot be determined. There is no signature.")
-		w.headline = t.l.T("TIME-STAMP UNDETERMINED") + " (" + t.kind(many) + ")."
-		if t.r.Outcome() == report.OutcomeInvalid {
-			w.headline = t.l.T("TIME-STAMP NOT VALID") + " (" + t.kind(many) + ")."
+		w.headline = t.l.T("VALID TIME-STAMP") + " (" + t.kind(many) + "). " + t.l.T("Nobody signed it.")
+		if t.r.IsTimestamp() {
+			w.headline = t.l.T("VALID TIME-STAMP") + " (" + t.kind(many) + "). " + t.l.T("The content is intact.")
 		}
-	default:
-		w.sentence = t.l.T("There is no signature in this document, only time-stamps: nobody signed it.")
-		w.headline = t.l.T("NOT SIGNED") + ", " + t.l.T("only time-stamped") + " (" + t.kind(many) + ")."
+	} else {
+		w.sentence = t.l.T("The time-stamp is not valid, or its validity cannot be determined. There is no signature.")
+		w.headline = t.l.T("TIME-STAMP UNDETERMINED")
+		if t.failed() {
+			w.headline = t.l.T("TIME-STAMP NOT VALID")
+		}
+		w.headline += " (" + t.kind(many) + "). " + t.l.T("Nobody signed it.")
 	}
 	if good {
 		w.why = t.l.f("The content existed on %s, and %s", t.date(first.Timestamp.Time), t.authorityTrusted(first))

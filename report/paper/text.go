@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/visible"
@@ -52,8 +53,24 @@ type section struct {
 
 type row struct {
 	label, value string
-	class        string // "error", "warning" or ""
-	fold         bool   // a page shows it on demand
+	at           time.Time // the value is this time; zero: it is none
+	note         string    // how it is known
+	class        string    // "error", "warning" or ""
+	fold         bool      // a page shows it on demand
+}
+
+// time adds one, with what is said of it.
+func (s *section) time(t *page, label string, at time.Time, note string, fold bool) {
+	if !at.IsZero() {
+		s.rows = append(s.rows, row{label: t.l.T(label), value: join(t.date(at), parenthesis(note)), at: at, note: note, fold: fold})
+	}
+}
+
+func parenthesis(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "(" + s + ")"
 }
 
 // detail adds what only some ask for.
@@ -89,17 +106,26 @@ func (t *page) sections() []section {
 // basis is what the verdict rests on, and findings about the whole document.
 func (t *page) basis() section {
 	s := section{title: t.l.T("This verdict")}
-	s.add(t.l.T("Verdict for"), t.date(t.r.Conclusions.At), "")
+	s.time(t, "Verdict for", t.r.Conclusions.At, "", false)
 	if !t.r.MadeAt.Equal(t.r.Conclusions.At) {
-		s.add(t.l.T("Made on"), t.date(t.r.MadeAt), "")
+		s.time(t, "Made on", t.r.MadeAt, "", false)
 	}
 	s.add(t.l.T("Policy"), t.r.Conclusions.Policy, "")
 	s.add(t.l.T("Trusted lists"), t.lists(), "")
 	for _, m := range t.r.Conclusions.Messages {
-		label, class := severities[m.Severity], classes[m.Severity]
-		s.add(t.l.T(label), sentence(t.finding(m)), class)
+		label, class := t.tone(m.Severity, t.r.Conclusions.Indication)
+		s.add(label, sentence(t.finding(m)), class)
 	}
 	return s
+}
+
+// tone is how a finding is told. Red is for what is wrong with the document: of
+// what cannot be determined there is a reason, and no error.
+func (t *page) tone(s report.Severity, i report.Indication) (label, class string) {
+	if s == report.SeverityError && i != report.TotalFailed && i != report.Failed {
+		return t.l.T("Why"), "warning"
+	}
+	return t.l.T(severities[s]), classes[s]
 }
 
 var (
@@ -124,26 +150,34 @@ func (t *page) lists() string {
 }
 
 func (t *page) signature(title string, c *report.Conclusion) section {
-	s := section{title: title + ": " + t.l.indication(c.Indication, c.SubIndication)}
+	s := section{title: title + ": " + t.l.T(verdictWords[c.Indication])}
 	sig := c.Signature
+	s.detail(t.l.T("By the standard"), strings.TrimSuffix(t.l.indication(c.Indication, c.SubIndication)+" · "+string(c.Qualification), " · "))
 	if cert := t.r.SignerOf(c); cert != nil {
 		s.add(t.l.T("Signer"), t.signer(c), "")
 		s.add(t.l.T("Issuer"), t.issuerName(c), "")
-		s.detail(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", cert.SerialNumber, t.l.dayOf(cert.NotBefore, t.r.Zone), t.l.dayOf(cert.NotAfter, t.r.Zone)))
+		s.detail(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", Hexadecimal(cert.SerialNumber), t.l.dayOf(cert.NotBefore, t.r.Zone), t.l.dayOf(cert.NotAfter, t.r.Zone)))
 		s.detail(t.l.T("Certificate status"), t.status(c))
 	}
 	intact := map[ades.Tri]string{ades.Yes: "yes", ades.No: "no", ades.Unknown: "cannot be told"}[sig.Intact()]
 	s.add(t.l.T("Content intact"), t.l.T(intact), "")
 	s.add(t.l.T("Covers only"), t.scope(c), "")
-	s.add(t.l.T("Time"), t.when(c), "")
-	if c.Proven { // else it is the time above
-		s.detail(t.l.T("Time by the signer's clock"), t.date(sig.ClaimedTime))
+	if c.Proven {
+		s.time(t, "Time", c.BestTime, t.l.T("proven by a time-stamp"), false)
+		s.time(t, "Time by the signer's clock", sig.ClaimedTime, "", true)
+	} else {
+		s.time(t, "Time", sig.ClaimedTime, t.l.T("by the signer's own clock"), false)
 	}
 	s.add(t.l.T("Reason given"), t.l.reason(sig), "")
 	s.add(t.l.T("Place given"), sig.Where(), "")
 	s.add(t.l.T("Signature policy"), sig.UnderPolicy(), "")
 	s.detail(t.l.T("Level"), c.Level)
-	s.add(t.l.T("Qualification"), t.l.qualification(c.Qualification, c.Indication == report.TotalPassed && !c.TrustedList), "")
+	worth := t.l.qualification(c.Qualification, c.Indication == report.TotalPassed && !c.TrustedList)
+	if c.Qualification == report.NA { // it says nothing of the signature
+		s.detail(t.l.T("Qualification"), worth)
+	} else {
+		s.add(t.l.T("Qualification"), worth, "")
+	}
 	if c.TrustedList {
 		var places []string
 		for _, p := range territoriesOf(c) {
@@ -153,7 +187,7 @@ func (t *page) signature(title string, c *report.Conclusion) section {
 		s.detail(t.l.T("Trust service provider"), c.Provider)
 	}
 	s.detail(t.l.T("Algorithm"), sig.Algorithm.Name)
-	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")
+	s.time(t, "Can be verified until", c.ValidUntil, "", false)
 	for _, ts := range c.Timestamps {
 		s.detail(t.l.T("Time-stamp"), t.stampedBy(ts)+" "+t.l.indication(ts.Indication, ts.SubIndication))
 	}
@@ -183,7 +217,8 @@ func (t *page) findings(s *section, c *report.Conclusion) {
 	for _, sev := range []report.Severity{report.SeverityError, report.SeverityWarning} {
 		for _, m := range c.Messages {
 			if m.Severity == sev {
-				s.add(t.l.T(severities[sev]), sentence(t.finding(m)), classes[sev])
+				label, class := t.tone(sev, c.Indication)
+				s.add(label, sentence(t.finding(m)), class)
 			}
 		}
 	}
@@ -203,8 +238,9 @@ func (t *page) status(c *report.Conclusion) string {
 
 // timestamp is a time-stamp of a document without a signature.
 func (t *page) timestamp(c *report.Conclusion) section {
-	s := section{title: t.l.T("Time-stamp") + ": " + t.l.indication(c.Indication, c.SubIndication)}
-	s.add(t.l.T("Time"), t.date(c.Timestamp.Time), "")
+	s := section{title: t.l.T("Time-stamp") + ": " + t.l.T(verdictWords[c.Indication])}
+	s.detail(t.l.T("By the standard"), t.l.indication(c.Indication, c.SubIndication))
+	s.time(t, "Time", c.Timestamp.Time, "", false)
 	if cert := t.r.SignerOf(c); cert != nil {
 		s.add(t.l.T("Issued by"), t.l.authority(holder(cert)), "")
 		s.add(t.l.T("Issuer"), t.issuerName(c), "")
@@ -212,7 +248,7 @@ func (t *page) timestamp(c *report.Conclusion) section {
 	if c.Qualification == report.QTSA {
 		s.add(t.l.T("Qualification"), t.l.T("qualified"), "")
 	}
-	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")
+	s.time(t, "Can be verified until", c.ValidUntil, "", false)
 	t.findings(&s, c)
 	return s
 }
@@ -226,7 +262,7 @@ func (t *page) documentRows(name string) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.add(t.l.T("Size"), t.l.f("%d bytes", t.r.Source.Size()), "")
+		s.add(t.l.T("Size"), t.l.Size(t.r.Source.Size()), "")
 		s.add("SHA-256", sum, "")
 	}
 	return s.rows, nil

@@ -20,6 +20,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/sheet"
 	"rogito.dev/rogito/jades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/report"
@@ -50,7 +51,7 @@ type Certificates struct {
 	// Producer is the program and its version.
 	Producer string
 	Sandbox  bool
-	Zone     *time.Location // of times; nil: UTC
+	Zone     *time.Location // of times; nil: by the language
 	Spool    string         // folder for documents on their way
 	Now      func() time.Time
 	Log      *slog.Logger
@@ -170,15 +171,9 @@ func (c *Certificate) verify(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("completion: %w", err)
 	}
-	c.report.Zone, c.report.Source = c.of.Zone, nil // it goes with the spool
+	c.report.Source = nil // it goes with the spool
 	return nil
 }
-
-// Box of the seal on the first page, in points from the upper left corner.
-const (
-	sealX, sealY          = 346.0, 690.0
-	sealWidth, sealHeight = 193.0, 50.0
-)
 
 // PDF writes the certificate, with the trail attached to it, and seals it: at
 // LTA, or, where time-stamps or revocation data cannot be had, at B.
@@ -230,15 +225,20 @@ func (c *Certificates) keep(key string, pdf []byte) {
 }
 
 func (c *Certificate) seal(ctx context.Context, b []byte, lang paper.Lang, level ades.Level) ([]byte, error) {
-	return c.of.seal(ctx, b, c.made, level, &pades.Appearance{
-		Page: 1, X: sealX, Y: sealY, Width: sealWidth, Height: sealHeight, Language: string(lang), Zone: c.of.Zone,
-	})
+	return c.of.seal(ctx, b, c.made, level, c.of.box(lang))
+}
+
+// box is where the seal stands on papers of the server's own.
+func (c *Certificates) box(lang paper.Lang) *pades.Appearance {
+	return &pades.Appearance{
+		Page: 1, X: sheet.SealX, Y: sheet.SealY, Width: sheet.SealWidth, Height: sheet.SealHeight, Language: string(lang), Zone: lang.Zone(c.Zone),
+	}
 }
 
 // SealReport puts the seal on the report of a verification: at B, for a time-stamp
 // may cost money, and anybody can have the document verified again.
-func (c *Certificates) SealReport(ctx context.Context, pdf []byte) ([]byte, error) {
-	out, err := c.seal(ctx, pdf, c.Now(), ades.LevelB, nil)
+func (c *Certificates) SealReport(ctx context.Context, pdf []byte, lang paper.Lang) ([]byte, error) {
+	out, err := c.seal(ctx, pdf, c.Now(), ades.LevelB, c.box(lang))
 	if err != nil {
 		return nil, fmt.Errorf("seal a report: %w", err)
 	}

@@ -10,38 +10,26 @@ import (
 	"rogito.dev/rogito/server/internal/pages/look"
 )
 
-// colours of a verdict: text and ground.
-var colours = map[string][2]string{
-	"valid": {sheet.Good, sheet.GoodBg}, "trial": {sheet.Doubt, sheet.DoubtBg}, "invalid": {sheet.Bad, sheet.BadBg}, "undetermined": {sheet.Doubt, sheet.DoubtBg},
-}
-
 const (
 	left   = sheet.Margin
 	right  = sheet.Width - sheet.Margin
 	labels = 118.0 // column of labels
 
-	nameColumn = 254.0      // of documents
-	frontEnd   = sealY - 30 // where the text of the first page ends
-	frontLines = 2          // of a value on the first page
+	nameColumn = 254.0 // of documents
+	frontLines = 2     // of a value on the first page
 )
 
-// pdf sets the certificate: the first page says it all, then come lists that do
-// not fit there, the course of events and the annex.
+// pdf sets the certificate: one page for one signature. What does not fit there
+// goes on: the course of events, then the lists. Everything else is in the file
+// that is attached.
 func (v *view) pdf(trail []byte) ([]byte, error) {
 	s := sheet.New()
-	v.brand(s)
-	rest, err := v.front(s)
-	if err != nil {
+	s.Brand(v.Title, v.About, v.Lang.Date(v.made, v.zone))
+	if err := v.check(s); err != nil {
 		return nil, err
 	}
-	s.Head = func(s *sheet.Sheet) {
-		s.At(left, 36, v.Title, sheet.Small)
-		s.Right(right, 36, v.record, sheet.Small)
-		s.Line(left, 50, sheet.Measure)
-		s.Y = 66
-	}
-	s.Break()
-	s.Space(-14)
+	s.Again(v.Title, v.record)
+	rest := v.front(s)
 	v.timeline(s)
 	if rest.documents {
 		v.documents(s, len(v.Documents))
@@ -49,8 +37,12 @@ func (v *view) pdf(trail []byte) ([]byte, error) {
 	if rest.parties {
 		v.parties(s, len(v.Parties))
 	}
-	v.annex(s)
+	if len(v.people) > 0 {
+		v.section(s, v.WhoTitle, v.people, 4)
+	}
 	name := "audit-" + v.record + ".json"
+	s.Space(8)
+	s.Text(v.attached.With(name).In(v.Lang), sheet.Small)
 	return s.Bytes(sheet.Info{
 		Title: v.Title + " " + v.record, Lang: string(v.Lang), Producer: v.producer, Made: v.made,
 		Foot: func(n, of int) (string, string) {
@@ -60,25 +52,11 @@ func (v *view) pdf(trail []byte) ([]byte, error) {
 	})
 }
 
-// brand is the mark and the name, a check on a disc.
-func (v *view) brand(s *sheet.Sheet) {
-	s.Dot(left+11, s.Y+4, 11, sheet.Accent)
-	s.Stroke("1 1 1", 2.2, [2]float64{left + 6.2, s.Y + 4.4}, [2]float64{left + 9.6, s.Y + 7.8}, [2]float64{left + 16, s.Y + 0.4})
-	s.At(left+29, s.Y-4, "Rogito", sheet.Title.Sized(14))
-	s.Right(right, s.Y-1, v.Lang.Date(v.made, v.zone), sheet.Small)
-	s.Space(20)
-	s.Line(left, s.Y, sheet.Measure)
-	s.Space(16)
-	s.Text(v.Title, sheet.Title)
-	s.Text(v.About, sheet.Small.Sized(9.5))
-	s.Space(10)
-}
-
 // rest says which lists go on after the first page.
 type rest struct{ documents, parties bool }
 
-func (v *view) front(s *sheet.Sheet) (rest rest, err error) {
-	v.panel(s)
+func (v *view) front(s *sheet.Sheet) (rest rest) {
+	s.Panel(v.Class, v.Word, v.Term, v.Text)
 	v.section(s, v.WhoTitle, v.Who, 2)
 	if len(v.Parties) > 1 || len(v.Who) == 0 && len(v.Parties) > 0 {
 		s.Space(3)
@@ -88,12 +66,12 @@ func (v *view) front(s *sheet.Sheet) (rest rest, err error) {
 	}
 	v.section(s, v.WhatTitle, v.What, 2)
 	if len(v.Documents) > 0 {
-		n := v.fitting(frontEnd - s.Y)
+		n := v.fitting(s.Left())
 		rest.documents = n < len(v.Documents)
 		s.Space(3)
 		v.documents(s, n)
 	}
-	return rest, v.check(s)
+	return rest
 }
 
 // fitting is how many documents fit a height, with their heads and a line that
@@ -107,25 +85,6 @@ func (v *view) fitting(height float64) int {
 		}
 	}
 	return len(v.Documents)
-}
-
-// panel is the verdict on a coloured ground.
-func (v *view) panel(s *sheet.Sheet) {
-	c := colours[v.Class]
-	word, text := sheet.Title.Sized(16).In(c[0]), sheet.Body
-	lines := text.Wrap(v.Text, sheet.Measure-40)
-	height := 14 + word.Height() + float64(len(lines))*text.Height() + 12
-	s.Box(left, s.Y, sheet.Measure, height, c[1])
-	s.Box(left, s.Y, 4, height, c[0])
-	top := s.Y
-	s.At(left+20, top+11, v.Word, word)
-	s.Right(right-14, top+15, v.Term, sheet.Small)
-	s.Y = top + 14 + word.Height()
-	for _, l := range lines {
-		s.At(left+20, s.Y, l, text)
-		s.Y += text.Height()
-	}
-	s.Y = top + height
 }
 
 // section is a heading with labels and values, which are cut after some lines:
@@ -192,7 +151,8 @@ func (v *view) parties(s *sheet.Sheet, n int) {
 		if s.Page() == 1 {
 			name = clip(name, sheet.Body, who, 1)
 		}
-		rows = append(rows, []sheet.Cell{{Text: name, Style: sheet.Body}, {Text: p.When, Style: sheet.Label}, {Text: p.Word, Style: sheet.Strong.In(colours[p.Class][0])}})
+		ink, _ := sheet.Tone(p.Class)
+		rows = append(rows, []sheet.Cell{{Text: name, Style: sheet.Body}, {Text: p.When, Style: sheet.Label}, {Text: p.Word, Style: sheet.Strong.In(ink)}})
 	}
 	s.Table([]sheet.Column{{X: left, Width: who, Name: v.SignerColumn}, {X: left + 248, Width: 150, Name: v.WhenColumn}, {X: left + 406, Width: right - left - 406, Name: v.VerdictColumn}}, rows)
 	if n < len(v.Parties) {
@@ -208,22 +168,16 @@ func (v *view) check(s *sheet.Sheet) error {
 		return fmt.Errorf("completion: code of %q: %w", v.Check, err)
 	}
 	const size = 76.0
-	y := sealY - 6
-	s.Line(left, y-14, sheet.Measure)
 	cells := code.Bounds().Dx()
-	s.Dots(left, y, size, cells, func(col, row int) bool {
+	s.Dots(left, sheet.SealY-6, size, cells, func(col, row int) bool {
 		r, _, _, _ := code.At(col, row).RGBA()
 		return r == 0
 	})
-	s.Y = y
-	const x, width = left + size + 14, sealX - left - size - 32
-	s.Column(x, width, v.CheckTitle, sheet.Strong)
-	s.Column(x, width, v.CheckText, sheet.Small)
-	s.Space(2)
-	at := s.Y
-	s.Column(x, width, host(v.Check), sheet.Small.In(sheet.Accent))
-	s.Link(left, y, size, size, v.Check)
-	s.Link(x, at, width, s.Y-at, v.Check)
+	at := s.Aside(size+14, v.CheckTitle, v.CheckText) + 2
+	address := sheet.Small.In(sheet.Accent)
+	s.At(left+size+14, at, address.Font().Clip(host(v.Check), (sheet.SealX-18-left-size-14)/address.Size), address)
+	s.Link(left, sheet.SealY-6, size, size, v.Check)
+	s.Link(left+size+14, at, sheet.SealX-18-left-size-14, address.Height(), v.Check)
 	return nil
 }
 
@@ -257,45 +211,4 @@ func (v *view) timeline(s *sheet.Sheet) {
 		s.Column(x, right-x, e.More, sheet.Small)
 		s.Y = y + height
 	}
-}
-
-// fewSections of a kind stand in the annex of the PDF; the attached file has all.
-const fewSections = 3
-
-// annex is for those who repeat every step.
-func (v *view) annex(s *sheet.Sheet) {
-	s.Break()
-	s.Text(v.AnnexTitle, sheet.Title.Sized(16))
-	s.Space(4)
-	s.Text(v.attached.With("audit-"+v.record+".json").In(v.Lang), sheet.Small.Sized(9))
-	shown := map[string]int{}
-	for _, sec := range v.Annex {
-		shown[sec.Title]++
-	}
-	met := map[string]int{}
-	for _, sec := range v.Annex {
-		if met[sec.Title]++; met[sec.Title] > fewSections {
-			if met[sec.Title] == shown[sec.Title] {
-				s.Space(6)
-				s.Text(v.others.With(shown[sec.Title]-fewSections).In(v.Lang), sheet.Small)
-			}
-			continue
-		}
-		s.Space(10)
-		s.Room(60)
-		s.Text(sec.Title, sheet.Strong.In(sheet.Accent))
-		s.Space(3)
-		for _, p := range sec.Pairs {
-			s.Pairs(left, sheet.Measure, labels, [2]sheet.Cell{{Text: p.Label, Style: sheet.Small}, {Text: p.Value, Style: sheet.Code.Sized(7.5)}})
-		}
-	}
-	s.Space(12)
-	s.Room(80)
-	s.Text(v.LogTitle, sheet.Strong.In(sheet.Accent))
-	s.Space(4)
-	var rows [][]sheet.Cell
-	for _, e := range v.Log {
-		rows = append(rows, []sheet.Cell{{Text: e.Sequence, Style: sheet.Code.Sized(7)}, {Text: e.At + " " + e.ID, Style: sheet.Code.Sized(7)}, {Text: e.Log + " · " + e.Digest, Style: sheet.Code.Sized(7)}})
-	}
-	s.Table([]sheet.Column{{X: left, Width: 40, Name: "#"}, {X: left + 44, Width: 136, Name: v.IDColumn}, {X: left + 188, Width: right - left - 188, Name: v.DetailColumn}}, rows)
 }

@@ -50,18 +50,21 @@ func (c *Certificate) people(v *view, in func(look.Text) string) {
 				signed++
 			}
 		}
-		v.Who = append(v.Who, Pair{in(look.T("Signers", "Firmatari")), in(look.T("%d of %d have signed; the annex names them", "hanno firmato %d su %d; l'allegato li elenca").With(signed, len(all)))})
+		v.Who = append(v.Who, Pair{in(look.T("Signers", "Firmatari")), in(look.T("%d of %d have signed; they are listed below", "hanno firmato %d su %d; sono elencati più avanti").With(signed, len(all)))})
 	}
 	for i, p := range all {
+		text := p.FullName() + " (" + in(personRoles[p.Role]) + "): " + in(personStates[p.State])
+		if !p.SignedAt.IsZero() {
+			text += ", " + v.Lang.Date(p.SignedAt, v.zone)
+		}
+		if proofs := c.proofs(p, v.Lang); proofs != "" {
+			text += "; " + proofs
+		}
+		one := Pair{fmt.Sprintf("%s %d", in(look.T("Signer", "Firmatario")), i+1), text}
 		if len(all) <= fewPeople {
-			text := p.FullName() + " (" + in(personRoles[p.Role]) + "): " + in(personStates[p.State])
-			if !p.SignedAt.IsZero() {
-				text += ", " + v.Lang.Date(p.SignedAt, c.of.Zone)
-			}
-			if proofs := c.proofs(p, v.Lang); proofs != "" {
-				text += "; " + proofs
-			}
-			v.Who = append(v.Who, Pair{fmt.Sprintf("%s %d", in(look.T("Signer", "Firmatario")), i+1), text})
+			v.Who = append(v.Who, one)
+		} else {
+			v.people = append(v.people, one)
 		}
 		s := section{fmt.Sprintf("%s %d", in(look.T("Signer", "Firmatario")), i+1), []Pair{
 			{"id", p.ID},

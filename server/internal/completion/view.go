@@ -43,11 +43,11 @@ type view struct {
 	NameColumn, SizeColumn, DigestColumn, SignerColumn, WhenColumn, VerdictColumn string
 	LogTitle, IDColumn, AtColumn, DetailColumn                                    string
 
+	people           []Pair // who were asked, where they are many
 	producer, record string
 	made             time.Time
 	zone             *time.Location
 	more, all        look.Text // documents that do not fit the first page
-	others           look.Text // sections that the annex leaves out
 	attached         look.Text
 }
 
@@ -76,6 +76,9 @@ func nameOf(f *ledger.File) string {
 func (c *Certificate) view(lang paper.Lang) *view {
 	in := func(t look.Text) string { return t.In(lang) }
 	r := c.record
+	if c.report != nil {
+		c.report.Zone = lang.Zone(c.of.Zone)
+	}
 	v := &view{
 		Lang: lang, Page: in(look.T("Signature Data", "Dati della firma")), Title: in(look.T("Certificate of completion", "Certificato di completamento")),
 		About:     in(look.T("of the electronic signature %s", "della firma elettronica %s")),
@@ -83,21 +86,20 @@ func (c *Certificate) view(lang paper.Lang) *view {
 		TimelineTitle: in(look.T("What happened", "Che cosa è accaduto")), AnnexTitle: in(look.T("Technical annex", "Allegato tecnico")), DocumentsTitle: in(look.T("Documents", "Documenti")), PartiesTitle: in(look.T("Signatures in the document", "Firme nel documento")),
 		NameColumn: in(look.T("Document", "Documento")), SizeColumn: in(look.T("Size", "Dimensione")), DigestColumn: "SHA-256", SignerColumn: in(look.T("Signer", "Firmatario")), WhenColumn: in(look.T("When", "Quando")), VerdictColumn: in(look.T("Verdict", "Esito")),
 		CheckText: in(look.T("Open this address, or point your telephone at the code, and choose the signed document.", "Apri questo indirizzo, o inquadra il codice con il telefono, e scegli il documento firmato.")),
-		Check:     c.of.Check(r.ID), producer: c.of.Producer, record: r.ID, made: c.made, zone: c.of.Zone,
+		Check:     c.of.Check(r.ID), producer: c.of.Producer, record: r.ID, made: c.made, zone: lang.Zone(c.of.Zone),
 		LogTitle: in(look.T("Audit data", "Dati del registro")), IDColumn: in(look.T("Operation ID", "Operazione")), AtColumn: in(look.T("Operation Timestamp", "Data e ora")), DetailColumn: in(look.T("Operation Detail", "Dettaglio")),
 		more:     look.T("and %d more, listed below", "e altri %d, elencati più avanti"),
 		all:      look.T("%d documents, listed below", "%d documenti, elencati più avanti"),
-		others:   look.T("and %d more of this kind in the attached file", "e altri %d di questo tipo nel file allegato"),
 		attached: look.T("The whole audit trail, with certificates, signed attributes, time-stamp tokens and revocation data, is attached to this PDF as %s.", "L'intero registro, con certificati, attributi firmati, marche temporali e dati di revoca, è allegato a questo PDF come %s."),
 	}
 	v.About = strings.Replace(v.About, "%s", r.ID, 1)
 	v.Class, v.Word, v.Text, v.Term = c.verdict(lang)
 	v.What = []Pair{{in(look.T("Title", "Titolo")), r.Title}, {in(look.T("Description", "Descrizione")), r.Description}}
 	for i, f := range r.Inputs {
-		v.Documents = append(v.Documents, document{strconv.Itoa(i + 1), nameOf(f), look.Size(lang, f.Size), f.SHA256})
+		v.Documents = append(v.Documents, document{strconv.Itoa(i + 1), nameOf(f), lang.Size(f.Size), f.SHA256})
 	}
 	if f := r.Signed; f != nil {
-		v.What = append(v.What, Pair{in(look.T("Signed document", "Documento firmato")), f.Name + ", " + look.Size(lang, f.Size)}, Pair{"SHA-256", f.SHA256})
+		v.What = append(v.What, Pair{in(look.T("Signed document", "Documento firmato")), f.Name + ", " + lang.Size(f.Size)}, Pair{"SHA-256", f.SHA256})
 	}
 	c.who(v, in)
 	for i, e := range c.entries {
@@ -130,7 +132,7 @@ func (c *Certificate) steps(lang paper.Lang, i int) (all []step) {
 		n++
 	}
 	people := c.entries[i].Kind == ledger.KindPerson // each does another thing
-	zone := c.of.Zone
+	zone := lang.Zone(c.of.Zone)
 	if zone == nil {
 		zone = time.UTC
 	}
@@ -172,7 +174,7 @@ func (c *Certificate) who(v *view, in func(look.Text) string) {
 	if when == "" {
 		for _, e := range c.entries {
 			if e.Kind == "key-use" {
-				when = v.Lang.Date(time.UnixMilli(e.CreatedAt), c.of.Zone)
+				when = v.Lang.Date(time.UnixMilli(e.CreatedAt), v.zone)
 			}
 		}
 	}
@@ -194,7 +196,7 @@ func (c *Certificate) who(v *view, in func(look.Text) string) {
 		{in(look.T("Kind", "Tipo")), kinds[c.record.CertificateType]},
 		{in(look.T("Worth in law", "Valore legale")), worth},
 		{in(look.T("Identified by", "Identificazione")), c.identified(v.Lang)},
-		{in(look.T("Certificate", "Certificato")), in(look.T("number", "numero")) + " " + c.signer.Serial + ", " + issuer},
+		{in(look.T("Certificate", "Certificato")), in(look.T("number", "numero")) + " " + paper.Hexadecimal(c.signer.Serial) + ", " + issuer},
 	}
 }
 

@@ -126,7 +126,7 @@ func (c *Certificate) stamped(log string, lang paper.Lang) string {
 	if err != nil {
 		return text
 	}
-	return lang.Date(at, c.of.Zone)
+	return lang.Date(at, lang.Zone(c.of.Zone))
 }
 
 // methods of identification.
@@ -154,7 +154,7 @@ func (c *Certificate) identified(lang paper.Lang) string {
 				text += ", " + part
 			}
 		}
-		return text + ", " + lang.Day(p.At, c.of.Zone)
+		return text + ", " + lang.Day(p.At, lang.Zone(c.of.Zone))
 	}
 	switch m, ok := methods[c.signer.Identification]; {
 	case c.signer.Provider == "import":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"mime/multipart"
 	"path"
 	"strings"
@@ -48,17 +49,29 @@ func (s *Spool) ReadForm(r io.Reader, boundary string) ([]Part, error) {
 }
 
 func (s *Spool) part(p *multipart.Part, src ades.Source) Part {
-	name := p.FileName()
+	name, below := p.FileName(), ""
 	if name != "" {
 		// Some clients send whole paths, of either kind.
 		name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+		below = folders(p, name)
 	}
 	return Part{
 		Field: p.FormName(),
 		File:  name != "",
 		Type:  p.Header.Get("Content-Type"),
-		Text:  Text{src: src, spool: s, raw: name != "", name: name},
+		Text:  Text{src: src, spool: s, raw: name != "", name: name, path: below + name},
 	}
+}
+
+// folders are those of a name as a browser sends it for a file of a folder; the
+// standard library takes them off.
+func folders(p *multipart.Part, name string) string {
+	_, params, err := mime.ParseMediaType(p.Header.Get("Content-Disposition"))
+	whole := params["filename"]
+	if err != nil || !strings.HasSuffix(whole, "/"+name) || len(whole) > 1024 || strings.HasPrefix(whole, "/") || path.Clean(whole) != whole || strings.HasPrefix(whole, "../") {
+		return ""
+	}
+	return strings.TrimSuffix(whole, name)
 }
 
 // formError tells what the client did from what befell us: the reader's own

@@ -22,6 +22,7 @@ type Text struct {
 	spool *Spool
 	raw   bool // the bytes of a file, not base64
 	name  string
+	path  string // with the folders that a browser tells of
 }
 
 // NewText is a Text of a string already at hand.
@@ -40,6 +41,10 @@ func (t Text) Len() int64 {
 
 // Name is the file name a multipart part came with.
 func (t Text) Name() string { return t.name }
+
+// Path is the name with the folders below the one that was chosen, where a browser
+// sent a folder; else it is the name.
+func (t Text) Path() string { return t.path }
 
 // Reader reads the text as it was sent.
 func (t Text) Reader() io.Reader {

@@ -28,12 +28,12 @@ type Verify struct {
 	Verifier *rogito.Verifier
 	// MaxDocument bounds one document; zero means no bound beyond the body's.
 	MaxDocument int64
-	// Zone of the times in reports for people; nil means UTC.
+	// Zone of the times in reports for people; nil: by their language.
 	Zone *time.Location
 	// Producer is the program and its version, for the foot of a PDF.
 	Producer string
 	// Seal signs a report, a PDF, in the name of the server; nil: it goes unsealed.
-	Seal func(ctx context.Context, pdf []byte) ([]byte, error)
+	Seal func(ctx context.Context, pdf []byte, lang paper.Lang) ([]byte, error)
 	// SealJSON signs a report in JSON, as JAdES, in the name of the server.
 	SealJSON func(ctx context.Context, text []byte) ([]byte, error)
 	// Judged is told of every verdict; nil: nobody is.
@@ -115,7 +115,7 @@ func (v *Verify) PDF(ctx context.Context, r *report.Report, name string, lang pa
 	if err := paper.WritePDF(&b, r, name, lang); err != nil || v.Seal == nil {
 		return b.Bytes(), err
 	}
-	return v.Seal(ctx, b.Bytes())
+	return v.Seal(ctx, b.Bytes(), lang)
 }
 
 // judge verifies the document of a request.
@@ -127,7 +127,7 @@ func (v *Verify) judge(ctx context.Context, req *verification) (*report.Report, 
 	if err != nil {
 		return nil, err
 	}
-	r.Zone, r.Producer = v.Zone, v.Producer
+	r.Zone, r.Producer = req.lang.Zone(v.Zone), v.Producer
 	if v.Judged != nil {
 		v.Judged(r.Conclusions.Indication)
 	}
@@ -376,20 +376,12 @@ func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Sou
 }
 
 func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) error {
-	docs := body.Form("inputDocument")
-	if len(docs) == 0 || len(docs) > 2 {
-		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once, or with the file that it signs beside it: -F inputDocument=@FILE")
+	files, err := v.chosen(body.Form("inputDocument"))
+	if err != nil {
+		return err
 	}
-	var files []ades.File
-	for _, d := range docs {
-		src, err := v.document(d.Text, fault.BadVerifyDocument, "inputDocument")
-		if err != nil {
-			return err
-		}
-		if src.Size() == 0 && !d.File {
-			return fault.New(fault.BadVerifyDocument, "inputDocument is required: choose a file")
-		}
-		files = append(files, ades.File{Name: d.Text.Name(), Source: src})
+	if len(files) == 0 || len(files) > 2 {
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once, or with the file that it signs beside it: -F inputDocument=@FILE")
 	}
 	if len(files) == 2 { // a detached signature and its file, in any order
 		if rogito.ContentName(files[1].Name) == files[0].Name {
@@ -401,6 +393,26 @@ func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) erro
 		q.o.Detached = files[1:]
 	}
 	q.src, q.name = files[0].Source, files[0].Name
+	return v.around(q, body)
+}
+
+// chosen are the documents of a form. Browsers send a field without a file, too.
+func (v *Verify) chosen(parts []upload.Part) ([]ades.File, error) {
+	var files []ades.File
+	for _, d := range parts {
+		src, err := v.document(d.Text, fault.BadVerifyDocument, "inputDocument")
+		if err != nil {
+			return nil, err
+		}
+		if src.Size() > 0 || d.File {
+			files = append(files, ades.File{Name: d.Text.Path(), Source: src})
+		}
+	}
+	return files, nil
+}
+
+// around reads what a form says beside its documents.
+func (v *Verify) around(q *verification, body *api.Upload[verifyRequest]) error {
 	var err error
 	for _, p := range body.Form("detachedContent") {
 		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")

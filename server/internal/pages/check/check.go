@@ -1,25 +1,16 @@
 // Package check serves the pages that anybody may open: "/", where the doors are,
-// and "/check", where one drops a signed file and reads the verdict. What is
+// and "/check", where one drops signed files and reads the verdicts. What is
 // dropped is verified as POST /verify does it, and nothing of it is kept: the
-// page that tells the verdict carries the reports that may be downloaded.
+// page that tells the verdicts carries the reports that may be downloaded.
 package check
 
 import (
-	"bytes"
 	"context"
 	"embed"
-	"encoding/base64"
 	"errors"
-	"html/template"
-	"io"
 	"net/http"
-	"path"
-	"strings"
 	"time"
 
-	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/internal/fattura"
-	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/api"
@@ -52,7 +43,9 @@ type Pages struct {
 func (p *Pages) Mount(a *api.API, v *verification.Verify) {
 	p.set = p.Site.Set(files)
 	p.pdf = v.PDF
-	p.verify = v.Form(a, look.Language, p.show, p.refuse)
+	p.verify = v.Form(a, look.Language, func(w http.ResponseWriter, r *http.Request) verification.Page {
+		return &answer{p: p, w: w, r: r, form: p.blank(), left: maxCarried, reports: maxCarried}
+	})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /check", p.form)
 	mux.HandleFunc("POST /check", p.check)
@@ -81,29 +74,25 @@ func (p *Pages) start(w http.ResponseWriter, r *http.Request) {
 	p.set.Render(w, r, http.StatusOK, "start", &start{Head: look.Head{Title: look.T("Signatures and quotations", "Firme e quotazioni")}, Public: p.Public})
 }
 
-// form is the page at "/check", empty or with a verdict.
+// form is the page at "/check", empty or with verdicts.
 type form struct {
 	look.Head
-	Name     string
-	Report   template.HTML
-	PDF, XML template.URL // the reports, carried by the page; empty: too large
-	File     string       // what they are called
-	Contents []content
-	More     int      // files that are not listed
-	Invoice  *invoice // the signed content, where it is one
-	Max      int64
-	Open     bool // the further options are unfolded
+	Results []*result
+	All     *overview // of several
+	Max     int64
+	Open    bool // the further options are unfolded
 }
 
-// content is a signed file, carried by the page.
-type content struct {
-	Name string
-	Size int64
-	Link template.URL // empty: too large
+// One is the verdict of a page that has one.
+func (f *form) One() *result {
+	if f.All == nil && len(f.Results) == 1 {
+		return f.Results[0]
+	}
+	return nil
 }
 
 func (p *Pages) blank() *form {
-	return &form{Head: look.Head{Title: look.T("Check a signature", "Verifica una firma"), Door: "/check", Scripts: []string{"check.js"}}, Max: p.MaxDocument}
+	return &form{Head: look.Head{Title: look.T("Check a signature", "Verifica una firma"), Door: "/check", Scripts: []string{"check.js"}, Styles: []string{"check.css"}}, Max: p.MaxDocument}
 }
 
 // allowed says whether the caller may verify here, and refuses.
@@ -127,96 +116,22 @@ func (p *Pages) check(w http.ResponseWriter, r *http.Request) {
 	if !p.allowed(w, r) {
 		return
 	}
-	if wait := p.limit.Take(r.RemoteAddr, p.PerMinute, time.Now()); wait > 0 {
-		f := look.Refusal(fault.LimitReached, look.T("Too many documents were checked from your address in the last minute. Wait a moment and try again; nothing was read.", "Dal tuo indirizzo sono stati verificati troppi documenti nell'ultimo minuto. Aspetta un momento e riprova; nulla è stato letto."))
-		f.RetryAfter = wait
-		p.Site.FailTo(w, r, f, look.Link{Path: "/check", Name: look.T("Back to the form", "Torna al modulo")})
+	if err := p.take(r); err != nil {
+		p.Site.FailTo(w, r, err, look.Link{Path: "/check", Name: look.T("Back to the form", "Torna al modulo")})
 		return
 	}
 	p.verify(w, r)
 }
 
-// maxCarried bounds the reports that a page carries.
-const maxCarried = 4 << 20
-
-// show answers with the verdict.
-func (p *Pages) show(w http.ResponseWriter, r *http.Request, name string, verdict *report.Report) {
-	f := p.blank()
-	name = visible.Line(name)
-	lang := look.Language(r)
-	f.Name = name
-	if f.File = strings.TrimSuffix(visible.Name(name), "."); f.File == "" {
-		f.File = "document"
+// take counts a document of an address, and refuses where it had enough.
+func (p *Pages) take(r *http.Request) error {
+	wait := p.limit.Take(r.RemoteAddr, p.PerMinute, time.Now())
+	if wait == 0 {
+		return nil
 	}
-	var page, xml bytes.Buffer
-	var pdf []byte
-	err := paper.WriteFragment(&page, verdict, name, lang)
-	if err == nil {
-		pdf, err = p.pdf(r.Context(), verdict, name, lang)
-	}
-	if err == nil {
-		err = paper.WriteETSI(&xml, verdict)
-	}
-	if err != nil {
-		p.Site.Fail(w, r, err)
-		return
-	}
-	f.Title = look.T("Result of the check", "Esito della verifica")
-	f.Report = template.HTML(page.String()) //nolint:gosec // escaped by the report's own template
-	f.PDF, f.XML = carried("application/pdf", pdf), carried("application/xml", xml.Bytes())
-	if err := f.hand(verdict.Contents); err != nil {
-		p.Site.Fail(w, r, err)
-		return
-	}
-	p.set.Render(w, r, http.StatusOK, "check", f)
-}
-
-// maxListed bounds the signed files that a page names.
-const maxListed = 100
-
-// hand lists the signed files. The small ones are carried by the page, as bytes
-// that no browser shows: they are a stranger's, and not to be opened in the place
-// of this site.
-func (f *form) hand(files []ades.File) error {
-	left := int64(maxCarried)
-	for i, file := range files {
-		if i == maxListed {
-			f.More = len(files) - maxListed
-			break
-		}
-		c := content{Name: visible.Line(file.Name), Size: file.Source.Size()}
-		if c.Size <= left {
-			b, err := io.ReadAll(io.NewSectionReader(file.Source, 0, c.Size))
-			if err != nil {
-				return err
-			}
-			left -= c.Size
-			c.Link = carried("application/octet-stream", b)
-			if f.Invoice == nil && len(files) == 1 {
-				if in, err := fattura.Read(b); err == nil {
-					f.Invoice = &invoice{in}
-				}
-			}
-		}
-		f.Contents = append(f.Contents, c)
-	}
-	return nil
-}
-
-// Base is what a downloaded file is called.
-func (c content) Base() string {
-	if name := visible.Name(path.Base(c.Name)); name != "" {
-		return name
-	}
-	return "content"
-}
-
-// carried is a file inside the page that leads to it.
-func carried(kind string, b []byte) template.URL {
-	if len(b) > maxCarried {
-		return ""
-	}
-	return template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(b)) //nolint:gosec // our own bytes
+	f := look.Refusal(fault.LimitReached, look.T("Too many documents were checked from your address in the last minute. Wait a moment and try again; nothing was read.", "Dal tuo indirizzo sono stati verificati troppi documenti nell'ultimo minuto. Aspetta un momento e riprova; nulla è stato letto."))
+	f.RetryAfter = wait
+	return f
 }
 
 // refuse shows the form again, with what was wrong.
@@ -237,7 +152,7 @@ func (p *Pages) words(f *fault.Error) look.Text {
 	case fault.BadVerifyDocument:
 		return look.T("Choose the signed file that is to be checked.", "Scegli il file firmato da verificare.")
 	case fault.BadPDFPassword:
-		return look.T("The PDF is protected: give its password under \"More options\" and choose the file again.", "Il PDF è protetto: scrivi la sua password in «Altre opzioni» e scegli di nuovo il file.")
+		return look.T("The PDF is protected: give its password under \"More options\" and check again.", "Il PDF è protetto: scrivi la sua password in «Altre opzioni» e verifica di nuovo.")
 	case fault.BadVerifyDate:
 		return look.T("The date is not one: write it like 2026-11-15.", "La data non va bene: scrivila come 2026-11-15.")
 	case fault.TooLarge:

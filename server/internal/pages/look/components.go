@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"rogito.dev/rogito/internal/visible"
@@ -33,11 +32,11 @@ func (s *Site) funcs(l paper.Lang) template.FuncMap {
 			}
 			return fmt.Sprint(t)
 		},
-		"when":    func(at time.Time) template.HTML { return moment(at, l.Date(at, s.Zone)) },
-		"day":     func(at time.Time) template.HTML { return moment(at, l.Day(at, s.Zone)) },
+		"when":    func(at time.Time) template.HTML { return l.Moment(at, l.Zone(s.Zone)) },
+		"day":     func(at time.Time) template.HTML { return day(at, l.Day(at, l.Zone(s.Zone))) },
 		"line":    visible.Line, // a text of strangers
 		"number":  func(n any) string { return Number(l, n) },
-		"size":    func(n int64) string { return Size(l, n) },
+		"size":    l.Size,
 		"field":   make1[Field],
 		"verdict": make1[Verdict],
 		"empty":   make1[Empty],
@@ -46,8 +45,8 @@ func (s *Site) funcs(l paper.Lang) template.FuncMap {
 	}
 }
 
-// moment is a time that programs can read too.
-func moment(at time.Time, text string) template.HTML {
+// day is a time of which the day counts, and which programs can read too.
+func day(at time.Time, text string) template.HTML {
 	if at.IsZero() {
 		return ""
 	}
@@ -161,17 +160,6 @@ func Number(l paper.Lang, n any) string {
 		whole = whole[:i] + thousands + whole[i:]
 	}
 	return sign + whole + rest
-}
-
-// Size writes a number of bytes.
-func Size(l paper.Lang, n int64) string {
-	switch {
-	case n < 1<<10:
-		return strconv.FormatInt(n, 10) + " byte" + map[bool]string{true: "s"}[l != paper.Italian && n != 1]
-	case n < 1<<20:
-		return Number(l, fmt.Sprintf("%.0f", float64(n)/(1<<10))) + " kB"
-	}
-	return Number(l, strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/(1<<20)), ".0")) + " MB"
 }
 
 func digest(files map[string][]byte) string {

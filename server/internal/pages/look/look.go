@@ -36,7 +36,7 @@ var files embed.FS
 type Options struct {
 	Sandbox bool
 	Version string         // of the program, for the foot
-	Zone    *time.Location // of times; nil: UTC
+	Zone    *time.Location // of times; nil: by the language
 	Secure  bool           // people reach us by https
 	Log     *slog.Logger
 	// JSON answers a refusal to a client that asked for JSON.

@@ -190,7 +190,7 @@ type view struct {
 
 // Time writes a time in the zone of the request, or in that of this server.
 func (x *view) Time(at time.Time) template.HTML {
-	return template.HTML(`<time datetime="` + at.UTC().Format(time.RFC3339) + `">` + template.HTMLEscapeString(x.Lang.Date(at, x.zone)) + `</time>`) //nolint:gosec // escaped
+	return x.Lang.Moment(at, x.Lang.Zone(x.zone))
 }
 
 func (p *Pages) blank(v *people.Visit) *view {
