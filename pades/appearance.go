@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/appearance"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/typeface"
@@ -31,6 +32,10 @@ type Appearance struct {
 	// X and Y are the distance of the box from the upper left corner of the
 	// page as a viewer shows it, in points; Width and Height its size.
 	X, Y, Width, Height float64
+	// Anywhere: the box stands where nothing is written, at the end of the page where
+	// it can, and is as high as its text needs; X and Y are for a page without room.
+	// A box never stands off its page.
+	Anywhere bool
 	// Layout of the box; empty means Beside.
 	Layout Layout
 	// Lines of text. Where there are none, the box says who signed, when, and,
@@ -64,25 +69,19 @@ func (a *Appearance) box(page *pdf.Page) pdf.Rect {
 
 // appearance draws into a rectangle of the page's user space, upright for a viewer.
 func (o settings) appearance(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.Ref, error) {
-	a := o.Appearance
-	b := appearance.Box{Width: rect.Width(), Height: rect.Height(), Layout: appearance.Layout(a.Layout), Lines: o.lines()}
+	width, height := rect.Width(), rect.Height()
 	if page.Rotate%180 == 90 {
-		b.Width, b.Height = b.Height, b.Width
+		width, height = height, width
 	}
-	if len(a.Image) > 0 {
-		img, err := appearance.ReadImage(a.Image, a.Layout == Behind, u.Document().Budget())
-		if err != nil {
-			return pdf.Ref{}, fmt.Errorf("signature image: %w", err)
-		}
-		b.Image = img
+	b, err := o.box(u.Document().Budget(), width, height)
+	if err != nil {
+		return pdf.Ref{}, err
 	}
-	if len(a.Code) > 0 {
-		code, err := appearance.ReadImage(a.Code, false, u.Document().Budget())
-		if err != nil {
-			return pdf.Ref{}, fmt.Errorf("code of the signature: %w", err)
-		}
-		b.Code = code
-	}
+	return draw(u, page, b)
+}
+
+// draw adds a box to a document, upright for a viewer of the page.
+func draw(u *pdf.Update, page *pdf.Page, b appearance.Box) (pdf.Ref, error) {
 	ref := appearance.Form(u, b)
 	if page.Rotate == 0 {
 		return ref, nil
@@ -95,6 +94,27 @@ func (o settings) appearance(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.
 		s.Dict.Set("Matrix", turned(page.Rotate))
 	}
 	return ref, nil
+}
+
+// box is what is drawn, of a size as a viewer sees it.
+func (o settings) box(budget *limits.Budget, width, height float64) (appearance.Box, error) {
+	a := o.Appearance
+	b := appearance.Box{Width: width, Height: height, Layout: appearance.Layout(a.Layout), Lines: o.lines()}
+	if len(a.Image) > 0 {
+		img, err := appearance.ReadImage(a.Image, a.Layout == Behind, budget)
+		if err != nil {
+			return b, fmt.Errorf("signature image: %w", err)
+		}
+		b.Image = img
+	}
+	if len(a.Code) > 0 {
+		code, err := appearance.ReadImage(a.Code, false, budget)
+		if err != nil {
+			return b, fmt.Errorf("code of the signature: %w", err)
+		}
+		b.Code = code
+	}
+	return b, nil
 }
 
 // turned is the matrix that undoes the rotation of a page; the viewer fits the
@@ -120,7 +140,7 @@ func turned(rotate int) pdf.Array {
 type words struct{ lang, signed, sealed, reason, place, date string }
 
 var languages = map[string]words{
-	"":   {"en", "Digitally signed by", "Electronically sealed by", "Reason: ", "Place: ", "2006-01-02 15:04:05"},
+	"":   {"en", "Digitally signed by", "Electronically sealed by", "Reason: ", "Place: ", "2 January 2006, 15:04:05"},
 	"it": {"it", "Firmato digitalmente da", "Sigillo elettronico di", "Motivo: ", "Luogo: ", "02/01/2006 15:04:05"},
 }
 
@@ -192,7 +212,7 @@ func (o settings) signer() (name, organisation string, seal bool) {
 	return subject.CommonName, organisation, seal
 }
 
-// localTime writes a time with the name of its zone, where it has one, and the
+// localTime writes a time with the name of its zone, or, where it has none, the
 // distance from UTC.
 func localTime(t time.Time, zone *time.Location, layout string) string {
 	if zone == nil {
@@ -200,7 +220,7 @@ func localTime(t time.Time, zone *time.Location, layout string) string {
 	}
 	t = t.In(zone)
 	if name, _ := t.Zone(); name != "" && name[0] >= 'A' {
-		return t.Format(layout + " MST (-07:00)")
+		return t.Format(layout + " MST")
 	}
 	return t.Format(layout + " -07:00")
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/appearance"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -227,9 +228,10 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 	var rect pdf.Rect
 	var normal pdf.Ref
 	if o.Appearance != nil {
-		rect = page.Place(o.Appearance.box(page))
-		f.remarkPlace(o.Appearance, page)
-		normal, err = o.appearance(f.u, page, rect)
+		var b appearance.Box
+		if rect, b, err = f.settle(o, page); err == nil {
+			normal, err = draw(f.u, page, b)
+		}
 	} else {
 		normal = f.u.New(emptyForm())
 	}

@@ -79,7 +79,7 @@ func TestVisibleAsPicture(t *testing.T) {
 		want          []string
 		not           string
 	}{
-		{"default", 164, 45, 0, "", "it", false, Options{Name: "Mario Rossi"}, []string{"Firmato digitalmente da", "Mario Rossi", "CET (+01:00)"}, ""},
+		{"default", 164, 45, 0, "", "it", false, Options{Name: "Mario Rossi"}, []string{"Firmato digitalmente da", "Mario Rossi", "05:46:12 CET"}, ""},
 		{"English", 164, 45, 0, "", "en", false, Options{Name: "Mario Rossi", Reason: "Approval", Location: "Rome", ContactInfo: "m@example.org"}, []string{"Digitally signed by", "Reason: Approval", "Place: Rome", "m@example.org"}, ""},
 		{"everything", 240, 80, 0, Beside, "it", true, Options{Name: "Mario Rossi", Reason: "Approvazione del contratto", Location: "Torino"}, []string{"Mario Rossi", "Motivo: Approvazione del contratto", "Luogo: Torino"}, ""},
 		{"above", 164, 90, 0, Above, "it", true, Options{Name: "Mario Rossi"}, []string{"Mario Rossi", "CET"}, ""},

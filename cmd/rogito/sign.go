@@ -399,6 +399,7 @@ func place(a *pades.Appearance, text string) error {
 		return wrong
 	}
 	if !more {
+		a.Anywhere = true
 		return nil
 	}
 	numbers := strings.Split(rest, ",")

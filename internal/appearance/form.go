@@ -66,16 +66,10 @@ type area struct{ x, y, width, height float64 }
 
 // Form adds the appearance to a document and returns its form XObject.
 func Form(to typeface.Adder, b Box) pdf.Ref {
-	lines := shown(b.Lines)
-	if b.Layout == Compact {
-		lines = joined(lines)
-	}
 	if b.Layout == Text || b.Layout == Compact {
 		b.Image = nil
 	}
-	if b.Layout == Picture && b.Image != nil {
-		lines = nil
-	}
+	lines := b.text()
 	resources := pdf.NewDict()
 	space := to.New(typeface.Compressed(pdf.NewDict(pdf.Name("N"), pdf.Integer(3)), typeface.SRGB()))
 	resources.Set("ColorSpace", pdf.NewDict(pdf.Name("CS0"), pdf.Array{pdf.Name("ICCBased"), space}))
@@ -109,6 +103,17 @@ func Form(to typeface.Adder, b Box) pdf.Ref {
 		pdf.Name("Resources"), resources,
 	)
 	return to.New(typeface.Compressed(dict, content.Bytes()))
+}
+
+// text are the lines as the layout has them.
+func (b Box) text() []Line {
+	switch {
+	case b.Layout == Picture && b.Image != nil:
+		return nil
+	case b.Layout == Compact:
+		return joined(shown(b.Lines))
+	}
+	return shown(b.Lines)
 }
 
 // shown keeps the lines that have something to show.

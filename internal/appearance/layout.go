@@ -80,6 +80,33 @@ func fit(lines []Line, width, height float64) (float64, []Line) {
 	return smallestType, broken
 }
 
+// TypeSize is how high the smallest letters in the box are, in points: 0 where not
+// all of the text fits, and a large number where there is none.
+func (b Box) TypeSize() float64 {
+	lines := b.text()
+	if len(lines) == 0 {
+		return largestType
+	}
+	if b.Layout == Text || b.Layout == Compact {
+		b.Image = nil
+	}
+	whole := area{0, 0, b.Width, b.Height}
+	if b.Code != nil {
+		whole.width -= min(b.Height, b.Width/2)
+	}
+	_, at := b.divide(whole, true)
+	at = b.drawRule(new(bytes.Buffer), at)
+	size, broken := fit(lines, max(1, at.width), max(1, at.height))
+	if len(broken) < len(breakLines(lines, max(1, at.width), size)) {
+		return 0
+	}
+	smallest := size
+	for _, l := range broken {
+		smallest = min(smallest, size*styles[l.Kind].scale)
+	}
+	return smallest
+}
+
 func breakLines(lines []Line, width, size float64) (all []Line) {
 	for _, l := range lines {
 		for _, part := range l.Kind.font().Wrap(l.Text, width/(size*styles[l.Kind].scale)) {

@@ -5,9 +5,9 @@ package sheet
 
 // Box of the seal on the first page, in points from the upper left corner.
 const (
-	SealX, SealY          = 346.0, 690.0
+	SealX, SealY          = 346.0, 716.0
 	SealWidth, SealHeight = 193.0, 50.0
-	frontEnd              = SealY - 30 // of the text of a first page with a seal
+	frontEnd              = SealY - 24 // of the text of a first page with a seal
 )
 
 // Tone is the colour of a class of verdicts, and the ground that it is written on.
@@ -94,7 +94,7 @@ func (s *Sheet) Again(title, about string) {
 // width there; it returns where its text ends.
 func (s *Sheet) Aside(width float64, title, text string) float64 {
 	back := s.Y
-	s.Line(Margin, SealY-20, Measure)
+	s.Line(Margin, SealY-16, Measure)
 	x := Margin + width
 	y := SealY - 6.0
 	for _, p := range []Cell{{title, Strong}, {text, Small}} {

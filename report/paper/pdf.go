@@ -3,6 +3,7 @@ package paper
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/internal/sheet"
@@ -41,7 +42,7 @@ func WritePDF(w io.Writer, r *report.Report, name string, lang Lang) error {
 	s.Section(lang.T("Document"))
 	pairs(s, rows)
 	for _, sec := range t.sections() {
-		if seen := told(sec.rows, a); len(seen) > 0 {
+		if seen := t.told(sec.rows, a); len(seen) > 0 {
 			s.Section(sec.title)
 			pairs(s, seen)
 		}
@@ -95,14 +96,26 @@ func signers(s *sheet.Sheet, a Answers, l Lang) {
 	}
 }
 
-// told leaves out what is folded on a page, and what the table of signers and the
-// verdict say already.
-func told(rows []row, a Answers) []row {
+// told leaves out what is folded on a page, and of one signature also what the
+// verdict and the table of signers say already.
+func (t *page) told(rows []row, a Answers) []row {
+	said := a.Why
+	again := []string{t.l.T("Signer"), t.l.T("Issued by"), t.l.T("Time"), t.l.T("Can be verified until")}
+	one := len(a.Signers) == 1 && a.More == 0
 	var out []row
 	for _, r := range rows {
-		if !r.fold && (len(a.Signers) > 1 || a.More > 0 || r.class == "" || !strings.Contains(a.Why, r.value)) {
-			out = append(out, r)
+		text := strings.TrimSuffix(r.value, ".")
+		switch {
+		case r.fold || one && slices.Contains(again, r.label):
+			continue
+		case one && r.class != "" && strings.Contains(said, text):
+			continue
+		case one && r.class != "" && slices.ContainsFunc(out, func(o row) bool {
+			return o.class != "" && strings.Contains(text, strings.TrimSuffix(o.value, "."))
+		}):
+			continue
 		}
+		out = append(out, r)
 	}
 	return out
 }

@@ -40,15 +40,12 @@ func (v *view) pdf(trail []byte) ([]byte, error) {
 	if len(v.people) > 0 {
 		v.section(s, v.WhoTitle, v.people, 4)
 	}
-	name := "audit-" + v.record + ".json"
-	s.Space(8)
-	s.Text(v.attached.With(name).In(v.Lang), sheet.Small)
 	return s.Bytes(sheet.Info{
 		Title: v.Title + " " + v.record, Lang: string(v.Lang), Producer: v.producer, Made: v.made,
 		Foot: func(n, of int) (string, string) {
 			return v.producer + " · " + v.record, look.T("page %d of %d", "pagina %d di %d").With(n, of).In(v.Lang)
 		},
-		Attached: []sheet.Attached{{Name: name, About: v.AnnexTitle, MimeType: "application/json", Data: trail}},
+		Attached: []sheet.Attached{{Name: v.trail(), About: v.AnnexTitle, MimeType: "application/json", Data: trail}},
 	})
 }
 
@@ -178,8 +175,14 @@ func (v *view) check(s *sheet.Sheet) error {
 	s.At(left+size+14, at, address.Font().Clip(host(v.Check), (sheet.SealX-18-left-size-14)/address.Size), address)
 	s.Link(left, sheet.SealY-6, size, size, v.Check)
 	s.Link(left+size+14, at, sheet.SealX-18-left-size-14, address.Height(), v.Check)
+	for i, line := range sheet.Small.Wrap(v.attached.With(v.trail()).In(v.Lang), sheet.SealX-18-left-size-14) {
+		s.At(left+size+14, at+float64(i+1)*address.Height()+2, line, sheet.Small)
+	}
 	return nil
 }
+
+// trail is what the attached file is called.
+func (v *view) trail() string { return "audit-" + v.record + ".json" }
 
 // timeline is a line with a dot for every step.
 func (v *view) timeline(s *sheet.Sheet) {
@@ -187,9 +190,15 @@ func (v *view) timeline(s *sheet.Sheet) {
 	const axis, x = left + 92, left + 110
 	day := ""
 	for i, e := range v.Timeline {
-		more := sheet.Small.Wrap(e.More, right-x)
-		what := sheet.Body.Wrap(e.What, right-x)
-		height := float64(len(what))*sheet.Body.Height() + float64(len(more))*sheet.Small.Height() + 8
+		if strings.HasPrefix(e.More, "SHA-256 ") {
+			e.More = "" // the attached file has it
+		}
+		beside := sheet.Body.Font().Width(e.What)*sheet.Body.Size + 8 // where the rest may follow on the line
+		short := e.More != "" && beside+sheet.Small.Font().Width(e.More)*sheet.Small.Size < right-x
+		height := float64(len(sheet.Body.Wrap(e.What, right-x)))*sheet.Body.Height() + 4
+		if e.More != "" && !short {
+			height += float64(len(sheet.Small.Wrap(e.More, right-x))) * sheet.Small.Height()
+		}
 		if e.Day != day {
 			height += 22
 		}
@@ -208,7 +217,11 @@ func (v *view) timeline(s *sheet.Sheet) {
 		s.At(left, s.Y+0.8, e.Time, sheet.Small)
 		y := s.Y
 		s.Column(x, right-x, e.What, sheet.Body)
-		s.Column(x, right-x, e.More, sheet.Small)
+		if short {
+			s.At(x+beside, y+0.8, e.More, sheet.Small)
+		} else {
+			s.Column(x, right-x, e.More, sheet.Small)
+		}
 		s.Y = y + height
 	}
 }

@@ -90,7 +90,7 @@ func (c *Certificate) view(lang paper.Lang) *view {
 		LogTitle: in(look.T("Audit data", "Dati del registro")), IDColumn: in(look.T("Operation ID", "Operazione")), AtColumn: in(look.T("Operation Timestamp", "Data e ora")), DetailColumn: in(look.T("Operation Detail", "Dettaglio")),
 		more:     look.T("and %d more, listed below", "e altri %d, elencati più avanti"),
 		all:      look.T("%d documents, listed below", "%d documenti, elencati più avanti"),
-		attached: look.T("The whole audit trail, with certificates, signed attributes, time-stamp tokens and revocation data, is attached to this PDF as %s.", "L'intero registro, con certificati, attributi firmati, marche temporali e dati di revoca, è allegato a questo PDF come %s."),
+		attached: look.T("The whole audit trail is attached as %s.", "L'intero registro è allegato come %s."),
 	}
 	v.About = strings.Replace(v.About, "%s", r.ID, 1)
 	v.Class, v.Word, v.Text, v.Term = c.verdict(lang)

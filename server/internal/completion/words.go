@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/pages/look"
@@ -178,7 +177,7 @@ func (c *Certificate) verdict(lang paper.Lang) (class, word, text, term string) 
 		return c.archive(lang)
 	case c.report != nil:
 		a := paper.AnswersTo(c.report, lang)
-		return a.Class, a.Word, a.Rely, string(a.Indication)
+		return a.Class, a.Word, a.Rely, a.Kind
 	case c.record.State == ledger.Error:
 		return say("invalid", look.T("Not signed", "Non firmato"), look.T("The request ended in error %d: %s", "La richiesta è terminata con l'errore %d: %s").With(c.record.ErrorNumber, c.record.ErrorMessage))
 	case c.why == notSigned:
@@ -202,7 +201,7 @@ func (c *Certificate) archive(lang paper.Lang) (class, word, text, term string) 
 	}
 	parties := paper.Parties(c.report, lang)
 	for _, p := range parties {
-		if p.Class == "valid" {
+		if p.Class == "valid" || p.Class == "trial" {
 			hold++
 		}
 	}
@@ -211,7 +210,7 @@ func (c *Certificate) archive(lang paper.Lang) (class, word, text, term string) 
 	case hold == len(parties) && hold > 0 && hold < made: // more than a verification opens
 		return "undetermined", look.T("Signed", "Firmato").In(lang), look.T("%d of the %d signatures in the archive were checked again, and hold. Each was checked when it was made.", "%d delle %d firme nell'archivio sono state verificate di nuovo e sono valide. Ognuna era stata controllata al momento della firma.").With(hold, made).In(lang), ""
 	case hold < len(parties) || len(parties) < made || made == 0:
-		return a.Class, a.Word, a.Rely, string(a.Indication)
+		return a.Class, a.Word, a.Rely, a.Kind
 	case made < len(c.record.Inputs):
 		return "undetermined", look.T("Signed in part", "Firmato in parte").In(lang), look.T("%d of %d documents were signed; their signatures hold.", "%d documenti su %d sono stati firmati; le loro firme sono valide.").With(made, len(c.record.Inputs)).In(lang), ""
 	}
@@ -220,5 +219,5 @@ func (c *Certificate) archive(lang paper.Lang) (class, word, text, term string) 
 	if c.of.Sandbox {
 		class, sentence = "trial", lang.T("Only as a trial: a test certificate binds nobody.")+" "+sentence
 	}
-	return class, word, sentence, string(report.TotalPassed)
+	return class, word, sentence, a.Kind
 }

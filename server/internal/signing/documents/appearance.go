@@ -109,12 +109,13 @@ func (x *Set) padesOptions(ctx context.Context, src ades.Source) ([]pades.Option
 	return all, nil
 }
 
-// margin from the upper left corner, where the caller says nothing.
+// margin from the upper left corner, where the caller says nothing and the page is
+// full.
 const margin = 20
 
 func (x *Set) appearance(si *request.SignerImage) (*pades.Appearance, error) {
 	o := &x.record.Options
-	a := &pades.Appearance{Page: o.Page, X: margin, Y: margin, Width: float64(si.Width), Height: float64(si.Height), Layout: pades.Layout(si.Layout), Language: si.Language}
+	a := &pades.Appearance{Page: o.Page, X: margin, Y: margin, Width: float64(si.Width), Height: float64(si.Height), Layout: pades.Layout(si.Layout), Language: si.Language, Anywhere: o.X == nil && o.Y == nil}
 	var err error
 	if a.Zone, err = time.LoadLocation(o.Timezone); err != nil {
 		return nil, err // the request was checked
