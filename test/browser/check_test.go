@@ -191,9 +191,9 @@ func TestCheckKeyboard(t *testing.T) {
 	b.tabTo(`a.card[href="/check"]`)
 	b.loading(func() { b.key("Enter") })
 	b.tabTo("#inputDocument")
-	b.upload("#inputDocument", signed)
-	b.tabTo("summary")
+	b.tabTo("summary") // with the options open, nothing is sent by itself
 	b.key("Enter")
+	b.upload("#inputDocument", signed)
 	b.tabTo("#pdfEncryptionPassword")
 	b.typeIn("#pdfEncryptionPassword", "inutile")
 	b.tabTo("#verifyOnDate")
