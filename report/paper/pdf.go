@@ -100,7 +100,7 @@ func signers(s *sheet.Sheet, a Answers, l Lang) {
 // verdict and the table of signers say already.
 func (t *page) told(rows []row, a Answers) []row {
 	said := a.Why
-	again := []string{t.l.T("Signer"), t.l.T("Issued by"), t.l.T("Time"), t.l.T("Can be verified until")}
+	again := []string{t.l.T("Issued by"), t.l.T("Time"), t.l.T("Can be verified until")}
 	one := len(a.Signers) == 1 && a.More == 0
 	var out []row
 	for _, r := range rows {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -263,8 +264,8 @@ func TestETSIIsWellFormed(t *testing.T) {
 
 func TestPDFPages(t *testing.T) {
 	r := sample(report.Indeterminate, report.TryLater)
-	for range 200 {
-		r.Conclusions.Signatures[0].Messages = append(r.Conclusions.Signatures[0].Messages, report.Message{Severity: report.SeverityWarning, Text: strings.Repeat("è (parenthesis) ", 20)})
+	for i := range 200 {
+		r.Conclusions.Signatures[0].Messages = append(r.Conclusions.Signatures[0].Messages, report.Message{Severity: report.SeverityWarning, Text: fmt.Sprintf("%03d ", i) + strings.Repeat("è (parenthesis) ", 20)})
 	}
 	var b bytes.Buffer
 	if err := WritePDF(&b, r, "f.pdf", English); err != nil {

@@ -154,7 +154,7 @@ func (t *page) signature(title string, c *report.Conclusion) section {
 	sig := c.Signature
 	s.detail(t.l.T("By the standard"), strings.TrimSuffix(t.l.indication(c.Indication, c.SubIndication)+" · "+string(c.Qualification), " · "))
 	if cert := t.r.SignerOf(c); cert != nil {
-		s.add(t.l.T("Signer"), t.signer(c), "")
+		s.detail(t.l.T("Signer"), t.signer(c))
 		s.add(t.l.T("Issuer"), t.issuerName(c), "")
 		s.detail(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", Hexadecimal(cert.SerialNumber), t.l.dayOf(cert.NotBefore, t.r.Zone), t.l.dayOf(cert.NotAfter, t.r.Zone)))
 		s.detail(t.l.T("Certificate status"), t.status(c))
