@@ -177,12 +177,23 @@ func TestCheckRefused(t *testing.T) {
 	if resp.StatusCode != 403 || !strings.Contains(page, `role="alert"`) {
 		t.Errorf("another site's form: %d", resp.StatusCode)
 	}
+	var body bytes.Buffer // of several files each counts
+	w := multipart.NewWriter(&body)
+	for _, name := range []string{"uno.txt", "due.txt"} {
+		f, _ := w.CreateFormFile("inputDocument", name)
+		_, _ = f.Write(text)
+	}
+	w.Close()
+	resp, page = proxied.ask(http.MethodPost, "/check", w.FormDataContentType(), &body, "X-Forwarded-For", "192.0.2.9")
+	if resp.StatusCode != 200 || strings.Count(page, "Non verificato") != 2 || !strings.Contains(page, "Non firmato: 1") { // in the count and in the table
+		t.Errorf("two files where one is allowed: %d %s", resp.StatusCode, page)
+	}
 	no := false
 	closed := newSite(t, func(c *Config) { c.Console.PublicCheck = &no })
 	if resp, page := closed.dropped("x", text, nil); resp.StatusCode != 403 || !strings.Contains(page, `role="alert"`) || !strings.Contains(page, `href="/console/login"`) {
 		t.Errorf("closed: %d", resp.StatusCode)
 	}
-	if resp, text := closed.dropped("x", text, nil, "Accept", "application/json"); resp.StatusCode != 403 || !strings.Contains(text, `"success":false`) {
+	if resp, text := closed.dropped("x", text, nil, "Accept", "application/json"); resp.StatusCode != 403 || !strings.Contains(text, `"error":654`) {
 		t.Errorf("closed, JSON: %d", resp.StatusCode)
 	}
 	off := newSite(t, func(c *Config) { c.Console.Enabled = false })

@@ -43,6 +43,7 @@ var unreachable = map[int]elsewhere{
 	132: {"it stands on a page, where codes are given", "people_test.go", "TestCodesAreGuessed"},
 	312: {"it stands on a page, where the holder is identified", "enrol_test.go", "TestIdentificationBySignature"},
 	313: {"it stands on a page, where a provider's answer arrives", "identify_test.go", "TestRefusedIdentifications"},
+	654: {"here the page is open", "pages_test.go", "TestCheckRefused"},
 	285: {"in a sandbox a sample of quotations stands in where nothing is imported", "internal/api/quotations/omi_none_test.go", "TestNoPublicationIsLoaded"},
 }
 

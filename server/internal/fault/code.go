@@ -77,6 +77,7 @@ const (
 	BadVerifyDate        Code = 651
 	BadPDFPassword       Code = 652
 	BadDetachedContent   Code = 653
+	CheckClosed          Code = 654
 	NoSigners            Code = 685
 	CallbackURL          Code = 704
 	CallbackURLRefused   Code = 706

@@ -78,6 +78,7 @@ var Table = []Row{
 	{BadVerifyDate, 422, "verify: verifyOnDate is not YYYY-MM-DD"},
 	{BadPDFPassword, 422, "verify: wrong or missing pdfEncryptionPassword"},
 	{BadDetachedContent, 422, "verify: detachedContent is not base64"},
+	{CheckClosed, 403, "the page for checking documents is switched off"},
 	{NoSigners, 422, "signers missing"},
 	{CallbackURL, 422, "callback.url missing or malformed"},
 	{CallbackURLRefused, 422, "callback.url is not http(s), or its host is refused"},

@@ -58,6 +58,22 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
+// A file of a folder keeps the folders below it, and no path leads elsewhere.
+func TestFormFolders(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"a.pdf": "a.pdf", "pratica/2026/a.pdf": "pratica/2026/a.pdf", "../a.pdf": "a.pdf", "/etc/a.pdf": "a.pdf", `C:\\\\fakepath\\\\a.pdf`: "a.pdf",
+		"x/../../a.pdf": "a.pdf", "x//a.pdf": "a.pdf",
+	} {
+		s := New(t.TempDir(), Limits{})
+		parts, err := s.ReadForm(strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\""+sent+"\"\r\n\r\nx\r\n--b--\r\n"), "b")
+		if err != nil || len(parts) != 1 || parts[0].Text.Path() != want || parts[0].Text.Name() != "a.pdf" {
+			t.Errorf("%s: %+v %v", sent, parts, err)
+		}
+		s.Close()
+	}
+}
+
 // A form means the same whatever its length was said to be.
 func TestFormParts(t *testing.T) {
 	t.Parallel()

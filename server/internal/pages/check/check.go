@@ -100,8 +100,7 @@ func (p *Pages) allowed(w http.ResponseWriter, r *http.Request) bool {
 	if p.Public || p.SignedIn != nil && p.SignedIn(r) {
 		return true
 	}
-	f := look.Refusal(fault.ScopeLacking, look.T("On this server only those who are signed in may check documents. Log in, or ask whoever runs it to open this page (console.public_check).", "Su questo server può verificare documenti solo chi ha effettuato l'accesso. Accedi, o chiedi a chi lo gestisce di aprire questa pagina (console.public_check)."))
-	f.Status = http.StatusForbidden
+	f := look.Refusal(fault.CheckClosed, look.T("On this server only those who are signed in may check documents. Log in, or ask whoever runs it to open this page (console.public_check).", "Su questo server può verificare documenti solo chi ha effettuato l'accesso. Accedi, o chiedi a chi lo gestisce di aprire questa pagina (console.public_check)."))
 	p.Site.FailTo(w, r, f, look.Link{Path: "/console/login", Name: look.T("Log in", "Accedi")})
 	return false
 }
