@@ -29,6 +29,8 @@ internal/redact
 internal/fetch
 internal/await
 internal/draw
+internal/film               ades
+internal/film/filmtest
 internal/corpus             ades
 internal/foreign            ades
 internal/finding            ades internal/limits internal/visible
@@ -127,7 +129,7 @@ server/internal/publication omi internal/atomicfile server/internal/blob server/
 server/internal/pages/look  report internal/visible server/internal/fault report/paper
 server/internal/pages/consent  server/internal/pages/look server/internal/fault server/internal/csc/server server/internal/api
 server/internal/pages/sign  internal/draw internal/fetch internal/memo server/internal/enroll server/internal/fault server/internal/identify server/internal/pages/look server/internal/people server/internal/signing/ledger
-server/internal/pages/enrol     report internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload server/internal/remote
+server/internal/pages/enrol     ades report internal/film internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload server/internal/remote
 server/internal/pages/console  server/internal/people report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request server/internal/billing server/internal/money
 server/internal/pages/omimap  omi report server/internal/api server/internal/pages/look server/internal/fault report/paper
 server/internal/peer
@@ -254,7 +256,7 @@ func TestPureRoomsStayPure(t *testing.T) {
 }
 
 // testRooms serve tests and are linked into nothing else.
-var testRooms = []string{"internal/corpus", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest"}
+var testRooms = []string{"internal/corpus", "internal/film/filmtest", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest"}
 
 func TestTestRoomsStayInTests(t *testing.T) {
 	for pkg, deps := range imports(t) {
