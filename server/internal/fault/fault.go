@@ -16,6 +16,10 @@ type Error struct {
 	Status     int           // HTTP status where the row leaves a choice; zero takes the row's
 	RetryAfter time.Duration // for 409, 429 and 503
 	Err        error         // the cause, for the log; never shown
+	// Format and Args are what Text was built from: a page that says it in another
+	// language knows the sentence by its form.
+	Format string
+	Args   []any
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -26,7 +30,7 @@ func (e *Error) Is(target error) bool { return target == error(e.Code) }
 
 // New returns a fault of a code, its text built as by fmt.Sprintf.
 func New(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
+	return &Error{Code: code, Text: fmt.Sprintf(format, args...), Format: format, Args: args}
 }
 
 // Because attaches the cause, which goes to the log and no further.

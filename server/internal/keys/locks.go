@@ -186,11 +186,10 @@ func (s *Store) readLock(ctx context.Context, id string) (*lock, error) {
 }
 
 func (s *Store) locked(l *lock, now int64) error {
-	f := fault.New(fault.CertificateLocked, "the certificate is locked after wrong passwords or one-time passwords")
 	if l != nil && l.hard {
-		f.Text = "the certificate is locked after too many failures in a day; the operator can unlock it"
-		return f
+		return fault.New(fault.CertificateLocked, "the certificate is locked after too many failures in a day; the operator can unlock it")
 	}
+	f := fault.New(fault.CertificateLocked, "the certificate is locked after wrong passwords or one-time passwords")
 	f.RetryAfter = time.Second
 	if l != nil && l.until > now {
 		f.RetryAfter = time.Duration(l.until-now) * time.Millisecond

@@ -54,3 +54,10 @@ func stepOf(secret, code string, at time.Time) (int64, error) {
 	}
 	return found, nil
 }
+
+// Fits says whether a code is one of a secret at a time. It counts nothing: it is for
+// who has just been shown the secret.
+func Fits(secret, code string, at time.Time) bool {
+	step, err := stepOf(secret, code, at)
+	return err == nil && step != 0
+}

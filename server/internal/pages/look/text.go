@@ -61,9 +61,12 @@ func Sentence(err error) Text {
 	case !errors.As(err, &f):
 		return accident
 	}
+	if text, ok := saying(f); ok {
+		return text
+	}
 	text := Text{f.Text, italian[f.Code]}
-	if text.Italian == "" {
-		text.Italian = f.Text
+	if text.Italian == "" { // no English sentence stands in an Italian page
+		text.Italian = fmt.Sprintf("Il server ha rifiutato la richiesta (codice %d).", int(f.Code))
 	}
 	return text
 }
@@ -107,6 +110,8 @@ var italian = map[fault.Code]string{
 	fault.UnknownSemester:      "Questo semestre non c'è.",
 	fault.NoPublication:        "Su questo server non ci sono ancora quotazioni.",
 	fault.BadField:             "Un campo del modulo non va bene.",
+	fault.NotTheApplicant:      "La persona identificata non è quella indicata nell'ordine.",
+	fault.IdentityRefused:      "Il gestore di identità ha rifiutato, o l'identificazione è stata interrotta.",
 	fault.NoIdentification:     "Questo modo di identificarsi non è attivo su questo server.",
 	fault.NoCredit:             "Il credito non basta.",
 	fault.BadDocuments:         "Manca il documento, o non si può leggere.",
