@@ -206,8 +206,8 @@ type AuditConfig struct {
 type OperatorConfig struct {
 	Name       string `yaml:"name" doc:"name of who runs this server, on the pages for signers and holders and in messages to them; empty: Rogito"`
 	Logo       string `yaml:"logo" doc:"file with the operator's logo for those pages: PNG, JPEG or SVG, at most 256 kB; empty: none"`
-	PrivacyURL string `yaml:"privacy_url" doc:"address of the privacy notice, linked from those pages and messages"`
-	TermsURL   string `yaml:"terms_url" doc:"address of the terms of use, linked from those pages"`
+	PrivacyURL string `yaml:"privacy_url" doc:"address of the privacy notice, linked from those pages, from /check and in messages"`
+	TermsURL   string `yaml:"terms_url" doc:"address of the terms of use, linked from those pages and from /check"`
 }
 
 // SandboxConfig is what the first start of a sandbox makes beside its own.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -83,7 +84,7 @@ func TestIssuedOnce(t *testing.T) {
 		ctx := context.Background()
 		for range 3 {
 			c := s.buy("automatic", nil)
-			if code, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}); code != 200 {
+			if code, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()}); code != 200 {
 				t.Fatalf("%d %s", code, page)
 			}
 			var wg sync.WaitGroup

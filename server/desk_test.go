@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -509,9 +510,9 @@ func TestDeskReviewsAndResends(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	admin := s.loggedIn(strings.TrimPrefix(s.reviewer()[1], "Bearer "))
-	mp4 := []byte("\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00moving")
+	mp4 := filmtest.MP4("vide", 4200)
 	c := s.buy("automatic", m{"certificateOwner": "Elsa <b>Prova</b>", "subject": m{"givenName": "Elsa", "surname": "Rossi", "fiscalCode": "RSSLSE80A41H501Z"}})
-	if status, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": mp4, "photo": []byte("\x89PNG\r\n\x1a\nstill")}); status != 200 {
+	if status, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": mp4, "photo": filmtest.Photo()}); status != 200 {
 		t.Fatal(status, page)
 	}
 	if list := admin.get("/console/certificates").Text; !strings.Contains(list, `data-review="`+c.ID+`"`) || strings.Contains(list, c.CertificateLink) {
@@ -540,7 +541,12 @@ func TestDeskReviewsAndResends(t *testing.T) {
 		t.Errorf("a file of another review: %d", f.Status)
 	}
 	digest := regexp.MustCompile(`name="digest" value="([0-9a-f]{64})"`).FindStringSubmatch(page.Text)[1]
-	for _, f := range []url.Values{{"approve": {"true"}}, {"digest": {digest}}, {"approve": {"true"}, "digest": {strings.Repeat("0", 64)}}} {
+	looked := []string{"face", "words", "alive", "document", "data"}
+	for _, f := range []url.Values{
+		{"approve": {"true"}}, {"digest": {digest}}, {"approve": {"true"}, "digest": {strings.Repeat("0", 64)}, "checked": looked},
+		{"approve": {"true"}, "digest": {digest}, "checked": looked[1:]}, // not everything was looked at
+		{"approve": {"false"}, "digest": {digest}, "reason": {"because"}},
+	} {
 		if p := admin.post("/console/certificates/"+c.ID+"/review", f); p.Status < 400 || alertOf(p.Text) == "" {
 			t.Errorf("%v: %d", f, p.Status)
 		}
@@ -548,7 +554,7 @@ func TestDeskReviewsAndResends(t *testing.T) {
 	if p := stranger.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}}); p.Status != 403 {
 		t.Errorf("a decision by who is no administrator: %d", p.Status)
 	}
-	if p := admin.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}, "reason": {"seen"}}); p.Status != 200 || !strings.Contains(p.Text, "decision is written down") {
+	if p := admin.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}, "checked": looked, "note": {"seen"}}); p.Status != 200 || !strings.Contains(p.Text, "decision is written down") {
 		t.Errorf("%d %s", p.Status, alertOf(p.Text))
 	}
 	for range await.Within(20 * time.Second) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/network"
 	"rogito.dev/rogito/server/internal/store"
@@ -75,10 +76,10 @@ func TestIdentificationByVideo(t *testing.T) {
 		if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true}); a.Status != 409 || a.code() != 145 {
 			t.Errorf("review before anything was handed in: %d/%d", a.Status, a.code())
 		}
-		if code, _ := s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving")}); code != 422 {
+		if code, _ := s.upload(c.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200)}); code != 422 {
 			t.Errorf("without a photo: %d", code)
 		}
-		if code, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}); code != 200 || s.certificateState(c.ID) != "REGISTERING" {
+		if code, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()}); code != 200 || s.certificateState(c.ID) != "REGISTERING" {
 			t.Fatalf("%d %s", code, page)
 		}
 		if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true, "reason": "same face"}); a.Status != 200 || s.certificateState(c.ID) != "DONE" {
@@ -91,7 +92,7 @@ func TestIdentificationByVideo(t *testing.T) {
 			t.Errorf("no credentials: %s", page)
 		}
 		c = s.buy("automatic", nil)
-		s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")})
+		s.upload(c.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()})
 		if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": false}); a.Status != 200 || s.certificateState(c.ID) != "CANCELLED" {
 			t.Errorf("refused: %d %s", a.Status, s.certificateState(c.ID))
 		}
@@ -210,7 +211,7 @@ func covered(t *testing.T, doc []byte) []byte {
 func TestCredentialsReachTheHolderAlone(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		files := map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}
+		files := map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()}
 		c := s.buy("automatic", m{"identification": "video"})
 		s.upload(c.CertificateLink, "video", files)
 		a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true})

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/ca"
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/enrol"
@@ -37,7 +38,7 @@ func (s *Server) exec(t *testing.T, query string, args ...any) {
 	}
 }
 
-var evidenceFiles = map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}
+var evidenceFiles = map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()}
 
 // ready brings an order to where its credentials wait for the holder, whose
 // browser is s.holder.
@@ -137,7 +138,7 @@ func TestEvidenceIsNotReplaced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = f.Write([]byte("still"))
+		_, _ = f.Write(filmtest.Photo())
 		w.Close()
 		pw.Close()
 		if code := <-late; code != 409 {

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/film/filmtest"
 )
 
 // A token that a client puts where it does not belong, on a route or on none,
@@ -360,7 +361,7 @@ func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
 	cfg.PublicURL = r.url
 	s := &site{t: t, url: r.url, run: r, cfg: cfg, contract: theContract(t, r.url), box: &Sandbox{Email: mine.Email, APIKey: mine.APIKey, Token: mine.Token}}
 	c := s.buy("automatic", m{"identification": "video"})
-	s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")})
+	s.upload(c.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()})
 	child := s.mustToken(m{"scopes": []string{"*:*/*"}})
 	_, grandchild := s.newToken("Bearer "+child.Token, m{"scopes": []string{"POST:*/certificates"}})
 	old := s.mustToken(m{"scopes": []string{"*:*/*"}})

@@ -139,6 +139,11 @@ func (s *Server) spid() *spid.SPID {
 func (s *Server) mountPages(a *api.API) {
 	site := s.newSite(a)
 	p := enrol.New(site, s.sig.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log)
+	p.Buyer = func(ctx context.Context, id string) string {
+		email, _ := s.accounts.Email(ctx, id) // a page without it serves as well
+		return email
+	}
+	p.KeepYears, p.Tells = int(s.cfg.Retention.Evidence/(365*24*time.Hour)), s.sandboxed || s.mail != nil
 	var more []string
 	for _, one := range s.sig.identify.Elsewhere {
 		switch one := one.(type) {

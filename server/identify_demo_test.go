@@ -17,6 +17,11 @@ var (
 	actionOf = regexp.MustCompile(`action="([^"]*)"`)
 )
 
+var (
+	begins = regexp.MustCompile(`id="begin" href="([^"]*)"`)
+	leads  = regexp.MustCompile(`(?:class="provider"|class="enter"|id="show-card") href="([^"]*)"`)
+)
+
 // submit sends the first form of a page as it stands, the first of its choices
 // chosen.
 func submit(t *testing.T, browser *http.Client, page string, at *url.URL) (*http.Response, string) {
@@ -59,22 +64,26 @@ func TestDemo(t *testing.T) {
 		browser := aBrowser(t)
 		s.holder = browser
 		page := s.page(c.CertificateLink, nil)
-		_, rest, _ := strings.Cut(page, `<a class="button" href="`)
-		href, _, _ := strings.Cut(rest, `"`)
 		at, err := url.Parse(c.CertificateLink)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at, err = at.Parse(html.UnescapeString(href)); err != nil {
-			t.Fatal(err)
+		var resp *http.Response
+		for _, link := range []*regexp.Regexp{begins, leads} { // the page of the method, then the provider
+			m := link.FindStringSubmatch(page)
+			if m == nil {
+				t.Fatalf("%s: no way on: %s", method, page)
+			}
+			if at, err = at.Parse(html.UnescapeString(m[1])); err != nil {
+				t.Fatal(err)
+			}
+			if resp, err = browser.Get(at.String()); err != nil {
+				t.Fatal(err)
+			}
+			b, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			page = string(b)
 		}
-		resp, err := browser.Get(at.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		page = string(b)
 		for range 4 {
 			if strings.Contains(page, `id="confirm"`) || resp.StatusCode != 200 {
 				break

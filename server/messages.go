@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/server/internal/sms"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // messenger sends what people who sign are told. A sandbox sends nothing: messages lie
@@ -60,6 +62,22 @@ func (m *messenger) Offers(channel string) bool {
 		return m.sms != nil
 	}
 	return false
+}
+
+// SendNews hands a message to a holder on.
+func (m *messenger) SendNews(ctx context.Context, n enroll.News) error {
+	return m.Send(ctx, people.Message{Channel: ledger.ByEmail, Record: n.ID, ID: "holder", To: n.To, Subject: n.Subject, Text: n.Text})
+}
+
+// holderNews has holders told by mail; nil where none is sent.
+func (s *Server) holderNews(m *messenger) func(context.Context, *store.Tx, job.Item) error {
+	if !m.Offers(ledger.ByEmail) {
+		return nil
+	}
+	return func(ctx context.Context, tx *store.Tx, i job.Item) error {
+		s.jobs.Wake(tx, "work")
+		return job.Put(ctx, tx, i)
+	}
 }
 
 // Send hands a message on. What will be refused for ever is not tried again.

@@ -78,7 +78,7 @@ func TestOperatorLogo(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		name, _, err := (&OperatorConfig{Logo: path}).logo()
+		name, _, err := picture(path, "operator")
 		if name != want || (err == nil) != (want != "") {
 			t.Errorf("%.20q: %q, %v", content, name, err)
 		}

@@ -63,25 +63,35 @@ func (s *Server) newSite(a *api.API) *look.Site {
 		site.Doors = doors
 	}
 	site.Operator = look.Operator{Name: s.cfg.Operator.Name, Privacy: s.cfg.Operator.PrivacyURL, Terms: s.cfg.Operator.TermsURL}
-	if name, logo, err := s.cfg.Operator.logo(); err != nil {
+	if name, logo, err := picture(s.cfg.Operator.Logo, "operator"); err != nil {
 		s.log.Warn("operator.logo is not shown", "error", err)
 	} else if name != "" {
 		site.Operator.Logo = name
 		site.Add(name, logo)
 	}
+	site.Artwork = map[string]string{}
+	for method, file := range map[string]string{"spid": s.cfg.Identify.SPID.Button, "cie": s.cfg.Identify.CIE.Button} {
+		if name, logo, err := picture(file, method+"-button"); err != nil {
+			s.log.Warn("identify."+method+".button is not shown", "error", err)
+		} else if name != "" {
+			site.Artwork[method] = name
+			site.Add(name, logo)
+		}
+	}
 	a.Mount("/pages/*", http.HandlerFunc(site.Static))
 	return site
 }
 
-// maxLogo bounds the operator's logo, which every page for a private person shows.
+// maxLogo bounds a picture of the operator's, which pages for private persons show.
 const maxLogo = 256 << 10
 
-// logo reads the operator's logo, and says what its file is called on the pages.
-func (c *OperatorConfig) logo() (name string, content []byte, err error) {
-	if c.Logo == "" {
+// picture reads a picture of the operator's, and says what its file is called on the
+// pages.
+func picture(file, called string) (name string, content []byte, err error) {
+	if file == "" {
 		return "", nil, nil
 	}
-	b, err := os.ReadFile(c.Logo)
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return "", nil, err
 	}
@@ -96,7 +106,7 @@ func (c *OperatorConfig) logo() (name string, content []byte, err error) {
 	if kinds[media] == "" {
 		return "", nil, errors.New("it is neither PNG, JPEG nor SVG")
 	}
-	return "operator" + kinds[media], b, nil
+	return called + kinds[media], b, nil
 }
 
 // mountConsole adds the pages that console.enabled is about, a line or two for

@@ -18,6 +18,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
@@ -52,7 +53,7 @@ func TestReviewerSeesWhatIsCertified(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room, admin := s.rooms(), s.reviewer()
-		seal := map[string][]byte{"video": []byte("moving"), "photo": []byte("still"), "organization": []byte("extract")}
+		seal := map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo(), "organization": []byte("extract")}
 		for name, c := range map[string]struct {
 			kind    string
 			files   map[string][]byte

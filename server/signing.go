@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/pem"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/signing"
@@ -206,13 +208,17 @@ func (s *Server) openRecords() error {
 		return err
 	}
 	w.providers = providers
+	messenger, err := s.openMessenger()
+	if err != nil {
+		return err
+	}
 	w.enroll = enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
 		Biller: s.billing, Identify: w.identify,
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: kinds, Remote: providers, Chain: s.chain, Revoked: s.revoked, Levels: levels, Token: w.token, Log: s.log,
 		KeepEvidence: s.cfg.Retention.Evidence, KeepCancelled: s.cfg.Retention.Files,
-		HandedIn: s.reviewWaits,
+		HandedIn: s.reviewWaits, Tell: s.holderNews(messenger), Send: messenger.SendNews, Operator: cmp.Or(s.cfg.Operator.Name, "Rogito"),
 	})
 	w.signing = signing.New(signing.Deps{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
@@ -224,10 +230,6 @@ func (s *Server) openRecords() error {
 		Providers: providers, Revoked: s.revoked, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits, Able: s.able,
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})
-	messenger, err := s.openMessenger()
-	if err != nil {
-		return err
-	}
 	w.people = people.New(people.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Authority: w.authority, Audit: w.audit, Signing: w.signing, Jobs: s.jobs, Messenger: messenger,
 	}, people.Config{Operator: s.cfg.Operator.Name, Expires: s.cfg.SES.Expires, Seal: s.cfg.SES.Certificate, SealPassword: s.cfg.SES.Password, Log: s.log})
@@ -301,6 +303,7 @@ func (s *Server) startSigning(ctx context.Context) {
 		_, err := w.enroll.Issue(ctx, i.ID)
 		return err
 	}})
+	s.jobs.Register(enroll.NewsKind, job.Kind{Attempts: mail.Attempts, Work: w.enroll.SendNews})
 	again := func(work func(context.Context) error, timeout time.Duration, frees bool) job.Kind {
 		return job.Kind{Timeout: timeout, Frees: frees, Work: func(ctx context.Context, _ job.Item) error { return work(ctx) }}
 	}

@@ -22,6 +22,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
@@ -459,7 +460,7 @@ func TestCertificateCommands(t *testing.T) {
 	if out, err := p.command("cert", "review", order.ID, "--approve"); err == nil {
 		t.Errorf("a review before anything was handed in: %s", out)
 	}
-	if code, page := s.upload(order.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}); code != 200 {
+	if code, page := s.upload(order.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()}); code != 200 {
 		t.Fatalf("%d %s", code, page)
 	}
 	saved := t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -274,7 +275,7 @@ func testCertificateList(t *testing.T, w *world) {
 	cancelled := g.buy("automatic", m{})
 	g.ok(nil, "POST", "/certificates/"+cancelled.ID+"/cancel", nil)
 	registering := g.buy("automatic", m{})
-	g.upload(registering.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")})
+	g.upload(registering.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()})
 	done := g.issue("eseal", m{})
 	suspended := g.issue("automatic", m{})
 	g.ok(nil, "POST", "/certificates/"+suspended.ID+"/suspend", nil)
@@ -337,7 +338,7 @@ func testCertificateStates(t *testing.T, w *world) {
 		"NEW": func() string { return g.buy("otp", m{}).ID },
 		"REGISTERING": func() string {
 			b := g.buy("automatic", m{})
-			g.upload(b.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")})
+			g.upload(b.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()})
 			return b.ID
 		},
 		"DONE": func() string { return g.issue("automatic", m{}).ID },

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/internal/film/filmtest"
 )
 
 // The sandbox's page: one button, the credentials once, and nobody else's link.
@@ -115,7 +117,7 @@ func reviewed(t *testing.T, g, admin *guest, files map[string][]byte) float64 {
 // refused; a refusal gives the price back.
 func testIdentificationByVideo(t *testing.T, w *world) {
 	g, admin := w.tenant(t), w.sandboxed(t)
-	both := map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}
+	both := map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()}
 	before := g.credit()
 	b := g.buy("automatic", m{"identification": "video"})
 	review := "/certificates/" + b.ID + "/review"

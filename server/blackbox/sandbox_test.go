@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -94,7 +95,7 @@ func production(t *testing.T, w *world) {
 	if status, _ := g.post(b.CertificateLink, url.Values{"action": {"approve"}}); status != 409 || g.state(b.ID) != "NEW" {
 		t.Errorf("the button without a button: %d, %s", status, g.state(b.ID))
 	}
-	g.upload(b.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")})
+	g.upload(b.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()})
 	var d detail
 	g.no(403, 131, "POST", "/certificates/"+b.ID+"/review", m{"approve": true}) // an order of one's own account
 	n.run("cert", "review", b.ID, "--approve")

@@ -151,6 +151,15 @@ func (s *Service) Find(ctx context.Context, email string) (Account, error) {
 	return r.account(), err
 }
 
+// Email is the address of an account; empty where there is none.
+func (s *Service) Email(ctx context.Context, id string) (email string, err error) {
+	err = s.db.Read().QueryRow(ctx, `select email from accounts where id = $1`, id).Scan(&email)
+	if errors.Is(err, store.ErrNoRows) {
+		return "", nil
+	}
+	return email, err
+}
+
 // List is all accounts, oldest first. One whose row was changed is in it, and an
 // administrator's no more.
 func (s *Service) List(ctx context.Context) ([]Account, error) {

@@ -128,9 +128,9 @@ func accountFault(err error) error {
 	case !errors.As(err, &said):
 		return err
 	case said.Kind == remote.Unreached:
-		return fault.New(fault.Unavailable, "%s", said.Text).Because(err)
+		return fault.New(fault.Unavailable, "provider: %s", said.Text).Because(err)
 	}
-	return fault.New(fault.BadField, "%s", said.Text).Because(err)
+	return fault.New(fault.BadField, "provider: %s", said.Text).Because(err)
 }
 
 // passedLevel is the level of security of keys that are passed through: none

@@ -83,8 +83,12 @@ func (s *Service) note(ctx context.Context, tx *store.Tx, c *Certificate, kind, 
 // CallbackScope is that of callbacks about certificates.
 const CallbackScope = "certificates"
 
-// queueCallback queues a callback for the state a certificate has reached.
-func (s *Service) queueCallback(ctx context.Context, tx *store.Tx, c *Certificate) error {
+// queueCallback queues a callback for the state a certificate has reached, and has the
+// holder told of what has happened.
+func (s *Service) queueCallback(ctx context.Context, tx *store.Tx, c *Certificate, what string) error {
+	if err := s.tell(ctx, tx, c, what); err != nil {
+		return err
+	}
 	return s.callbacks.Queue(ctx, tx, callback.Message{
 		Account: c.AccountID, Scope: CallbackScope, Record: c.ID, Target: c.Callback, State: string(c.State), At: c.UpdatedAt,
 	})
@@ -109,7 +113,7 @@ func (s *Service) step(ctx context.Context, tx *store.Tx, c *Certificate, to Sta
 	if err := s.note(ctx, tx, c, "certificate-"+string(to), why); err != nil {
 		return err
 	}
-	return s.queueCallback(ctx, tx, c)
+	return s.queueCallback(ctx, tx, c, string(to))
 }
 
 // change loads a certificate of an account and changes it in one transaction. It
@@ -133,7 +137,7 @@ func (s *Service) change(ctx context.Context, account, id string, fn func(tx *st
 // back.
 func (s *Service) Cancel(ctx context.Context, account, id, why string) (*Certificate, error) {
 	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
-		if err := s.cancel(ctx, tx, c, why); err != nil {
+		if err := s.cancel(ctx, tx, c, why, false); err != nil {
 			return err
 		}
 		// The price comes back, and nobody has looked: there is nothing to keep it for.
@@ -141,7 +145,8 @@ func (s *Service) Cancel(ctx context.Context, account, id, why string) (*Certifi
 	})
 }
 
-func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why string) error {
+// cancel ends an order. keep leaves the link, which then says to the holder why.
+func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why string, keep bool) error {
 	if err := s.step(ctx, tx, c, Cancelled, why); err != nil {
 		return err
 	}
@@ -153,7 +158,11 @@ func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why 
 	if _, err := tx.Exec(ctx, `delete from identification_requests where certificate_id = $1`, c.ID); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null, browser = null, statement = null, certified = null, login = null where id = $1`, c.ID)
+	link := "link = null, "
+	if keep {
+		link = ""
+	}
+	_, err := tx.Exec(ctx, `update certificates set `+link+`credentials_once = null, browser = null, statement = null, certified = null, login = null where id = $1`, c.ID)
 	return err
 }
 
@@ -173,7 +182,7 @@ func (s *Service) Resume(ctx context.Context, account, id string) (*Certificate,
 		if err := s.moveFrom(ctx, tx, c, Done, Suspended); err != nil {
 			return err
 		}
-		return s.withAuthority(ctx, tx, c, "resumed", func() error { return s.authority.Release(ctx, tx, c.Serial) })
+		return s.withAuthority(ctx, tx, c, newsResumed, func() error { return s.authority.Release(ctx, tx, c.Serial) })
 	})
 }
 
@@ -223,7 +232,10 @@ func (s *Service) withAuthority(ctx context.Context, tx *store.Tx, c *Certificat
 	if err := s.note(ctx, tx, c, "certificate-"+what, "certificate "+what); err != nil {
 		return err
 	}
-	return s.queueCallback(ctx, tx, c)
+	if what != newsResumed {
+		what = string(c.State)
+	}
+	return s.queueCallback(ctx, tx, c, what)
 }
 
 // ChangePassword of the credential behind a certificate. A wrong old one is

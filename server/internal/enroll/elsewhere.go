@@ -410,7 +410,7 @@ func (s *Service) refuse(ctx context.Context, c *Certificate, method string, why
 			return nil
 		}
 		out.Ended = true
-		return s.cancel(ctx, tx, c, fmt.Sprintf("%d identifications were refused", n))
+		return s.cancel(ctx, tx, c, fmt.Sprintf("%d identifications were refused", n), false)
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/identify"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/store"
@@ -55,6 +56,11 @@ type Config struct {
 	// HandedIn is told, in the same transaction, of an order whose evidence waits
 	// for a review from there on; nil: nobody is.
 	HandedIn func(context.Context, *store.Tx, *Certificate) error
+	// Tell has, once the transaction commits, the holder told of what happened to an
+	// order; Send hands such a message on. Nil: nobody is told.
+	Tell     func(context.Context, *store.Tx, job.Item) error
+	Send     func(context.Context, News) error
+	Operator string // whose name messages bear
 	Now      func() time.Time
 	Log      *slog.Logger
 	// Evidence of identifications is kept so long after the end of a certificate,

@@ -52,7 +52,7 @@ func (s *Service) ByLink(ctx context.Context, id, secret string) (*Certificate, 
 	if err != nil {
 		return nil, err
 	}
-	if !equal(c.linkSecret, secret) {
+	if !equal(c.linkSecret, secret) || c.State == Cancelled {
 		return nil, fault.New(fault.NotFound, "no such certificate")
 	}
 	return c, nil
@@ -204,7 +204,10 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 		if err == nil && n == 0 {
 			err = fault.New(fault.WrongState, "the order is not %s any more", Registering)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, c, newsConfirm)
 	})
 	if err != nil {
 		return nil, err
@@ -215,6 +218,9 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 	return s.Issue(ctx, c.ID)
 }
 
+// otherwise is the reason of evidence that nobody decided on.
+const otherwise = "identified otherwise"
+
 // supersede decides on what waits for an operator: it came from another browser,
 // perhaps, and would take the place of the one that was identified now.
 func (s *Service) supersede(ctx context.Context, tx *store.Tx, c *Certificate) error {
@@ -223,7 +229,7 @@ func (s *Service) supersede(ctx context.Context, tx *store.Tx, c *Certificate) e
 		return err
 	}
 	for _, r := range waiting {
-		r.state, r.reason, r.decided = refused, "identified otherwise", store.Millis(s.config.Now())
+		r.state, r.reason, r.decided = refused, otherwise, store.Millis(s.config.Now())
 		if err := s.decide(ctx, tx, c, r, "the holder was identified otherwise"); err != nil {
 			return err
 		}
@@ -364,6 +370,8 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 type Evidence struct {
 	Name string
 	Data io.Reader
+	// Look finds out, once it is stored, whether a person can look at it; nil: nobody asks.
+	Look func(io.Reader) error
 }
 
 // organisationFile begins the name of the extract from a register that proves
@@ -400,11 +408,28 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 			return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 		}
 		names[blob.ID] = f.Name
+		if err := s.lookAt(ctx, blob.ID, f); err != nil {
+			return nil, err
+		}
 	}
 	if err := complete(names, c.Kind == keys.ESeal); err != nil {
 		return nil, err
 	}
 	return s.handIn(ctx, c, e, "video and document handed in", nil)
+}
+
+// lookAt has a file looked at as it was stored: nobody waits for one that is still
+// coming in.
+func (s *Service) lookAt(ctx context.Context, id string, f Evidence) error {
+	if f.Look == nil {
+		return nil
+	}
+	r, err := s.blobs.Open(ctx, id)
+	if err != nil {
+		return fmt.Errorf("enroll: look at evidence: %w", err)
+	}
+	defer r.Close()
+	return f.Look(r)
 }
 
 // handIn keeps evidence until an operator has looked at it. more is done in the
@@ -429,7 +454,10 @@ func (s *Service) handIn(ctx context.Context, c *Certificate, e evidence, why st
 		if err != nil {
 			return err
 		}
-		if err := s.keepEvidence(ctx, tx, c, e); err != nil || s.config.HandedIn == nil {
+		if err := s.keepEvidence(ctx, tx, c, e); err != nil {
+			return err
+		}
+		if err := s.tell(ctx, tx, c, newsReceived); err != nil || s.config.HandedIn == nil {
 			return err
 		}
 		return s.config.HandedIn(ctx, tx, c)
@@ -505,6 +533,9 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 			return fault.New(fault.WrongState, "the link was used already")
 		}
 		if err := s.keys.Enrol(ctx, tx, c.ID, secret); err != nil {
+			return err
+		}
+		if err := s.tell(ctx, tx, c, newsDevice); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, c, "certificate-enrolled", "a new one-time-password device was enrolled", map[string]any{"factor": factor, "address": from})

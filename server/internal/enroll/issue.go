@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -105,7 +106,7 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 		if err := s.note(ctx, tx, c, "certificate-issued", "certificate issued", map[string]any{"certificate": c.issuedDigest()}); err != nil {
 			return err
 		}
-		return s.queueCallback(ctx, tx, c)
+		return s.queueCallback(ctx, tx, c, string(Done))
 	})
 }
 
@@ -190,12 +191,44 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate, shown Browsers, fr
 		if n == 0 {
 			return fault.New(fault.WrongState, "the credentials were shown already")
 		}
+		if err := s.tell(ctx, tx, c, newsShown); err != nil {
+			return err
+		}
 		return s.note(ctx, tx, c, "certificate-shown", "credentials shown to the holder", map[string]any{"address": from, "shownAt": now})
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &cred, nil
+}
+
+// shownTime is how long the page with the credentials can be sent back to this server.
+const shownTime = 30 * time.Minute
+
+// kept are credentials on the page that shows them.
+type kept struct {
+	Credentials
+	At time.Time
+}
+
+// KeepShown seals credentials for the page that shows them. The server has forgotten
+// them by then: who has that page can try a code and see it again, and nobody else.
+func (s *Service) KeepShown(c *Certificate, cred *Credentials) (string, error) {
+	b, err := s.seal(keptPurpose, c.ID, kept{*cred, s.config.Now()})
+	return base64.RawURLEncoding.EncodeToString(b), err
+}
+
+// StillShown opens what KeepShown sealed.
+func (s *Service) StillShown(c *Certificate, sealed string) (*Credentials, error) {
+	var k kept
+	b, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err == nil && len(b) > 0 {
+		err = s.open(keptPurpose, c.ID, b, &k)
+	}
+	if age := s.config.Now().Sub(k.At); err != nil || k.Username == "" || age > shownTime || c.State != Done {
+		return nil, fault.New(fault.WrongState, "the credentials were shown already")
+	}
+	return &k.Credentials, nil
 }
 
 func wrongPassword(err error, field string) error {

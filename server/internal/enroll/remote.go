@@ -186,7 +186,7 @@ func loginFault(err error) error {
 		return err
 	}
 	if said.Kind == remote.Unreached {
-		return fault.New(fault.Unavailable, "%s", said.Text).Because(err)
+		return fault.New(fault.Unavailable, "provider: %s", said.Text).Because(err)
 	}
 	return refusedLogin(said.Text)
 }
@@ -301,7 +301,7 @@ func credentialFault(err error) error {
 	case !errors.As(err, &said):
 		return err
 	case said.Kind == remote.Unreached:
-		return fault.New(fault.Unavailable, "%s", said.Text).Because(err)
+		return fault.New(fault.Unavailable, "provider: %s", said.Text).Because(err)
 	}
 	return fault.New(fault.BadField, "credential: %s", said.Text).Because(err)
 }
@@ -370,7 +370,7 @@ func (s *Service) adopt(ctx context.Context, c *Certificate, a adoption) (*Certi
 		if err := s.note(ctx, tx, c, "certificate-issued", "certificate of a key at the provider "+c.Provider+" taken into use", map[string]any{"certificate": c.issuedDigest()}); err != nil {
 			return err
 		}
-		return s.queueCallback(ctx, tx, c)
+		return s.queueCallback(ctx, tx, c, string(Done))
 	})
 	if err != nil {
 		return nil, err

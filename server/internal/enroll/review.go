@@ -149,6 +149,7 @@ type Reviewer struct{ Account, Token string }
 type Verdict struct {
 	Approve        bool
 	Reason, Digest string
+	Checked        []string // what of the list was looked at, for the log
 }
 
 // Review is an operator's decision on what an applicant handed in. Outside the
@@ -178,7 +179,7 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict)
 		return nil, err
 	}
 	decide := func(tx *store.Tx) error {
-		return s.decide(ctx, tx, c, &r, word+" by an operator", map[string]any{"shown": w.Digest, "account": by.Account, "token": by.Token})
+		return s.decide(ctx, tx, c, &r, word+" by an operator", map[string]any{"shown": w.Digest, "account": by.Account, "token": by.Token, "checked": v.Checked})
 	}
 	if v.Approve {
 		return s.identified(ctx, c, w.proof, w.evidence.browser, "approved by an operator", decide)
@@ -188,9 +189,12 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict)
 			return err
 		}
 		if c.State == Done { // an identification for other credentials: the certificate stays
+			if err := s.tell(ctx, tx, c, newsRefused); err != nil {
+				return err
+			}
 			return s.noteMethod(ctx, tx, c, "certificate-refused", w.Method, byReviewer)
 		}
-		return s.cancel(ctx, tx, c, "refused by an operator")
+		return s.cancel(ctx, tx, c, "refused by an operator", true)
 	})
 	if err != nil {
 		return nil, err

@@ -59,6 +59,7 @@ const (
 	provenPurpose   = "certificate-proven"
 	browserPurpose  = "certificate-browser"
 	loginPurpose    = "certificate-login"
+	keptPurpose     = "certificate-credentials-shown"
 )
 
 const columns = `id, account_id, provider, kind, state, owner, custom_reference, subject, identification, key_algorithm, validity_years,

@@ -36,6 +36,7 @@ type Config struct {
 	TrustMarks       string   `yaml:"trust_marks" doc:"CIE: file with the trust marks, a JSON list as in the claim"`
 	Providers        []string `yaml:"providers" doc:"CIE: entities of identity providers; empty: those that the anchors list"`
 	Level            int      `yaml:"level" doc:"CIE: level asked for, 2 or 3"`
+	Button           string   `yaml:"button" doc:"CIE: file with the operator's copy of the official logo for the button Entra con CIE (PNG or SVG, at most 256 kB); empty: the button has the words only"`
 	OrganizationName string   `yaml:"organization_name" doc:"CIE: name of the organisation, as people are shown"`
 	Contacts         []string `yaml:"contacts" doc:"CIE: e-mail addresses for the federation"`
 }

@@ -36,6 +36,7 @@ type Config struct {
 	Certificate  string       `yaml:"certificate" doc:"SPID: file with its certificate (PEM); further ones are published too, for the time in which a key is replaced"`
 	IDPMetadata  []string     `yaml:"idp_metadata" doc:"SPID: metadata of identity providers, files or addresses, read again daily"`
 	Level        int          `yaml:"level" doc:"SPID: level asked for, 2 or 3"`
+	Button       string       `yaml:"button" doc:"SPID: file with the operator's copy of the official logo for the button Entra con SPID (PNG or SVG, at most 256 kB); empty: the button has the words only"`
 	Organization Organization `yaml:"organization"`
 	Contact      Contact      `yaml:"contact"`
 	Billing      Billing      `yaml:"billing"`

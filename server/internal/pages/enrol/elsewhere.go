@@ -12,33 +12,6 @@ import (
 	"rogito.dev/rogito/server/internal/pages/look"
 )
 
-// away is a method that sends the person elsewhere, as the page offers it.
-type away struct {
-	Method, Title, Help string
-	Providers           []choice
-}
-
-// choice is a provider to choose.
-type choice struct{ Name, URL string }
-
-// awayOf lists the providers of a method that sends people elsewhere.
-func (p *Pages) awayOf(r *http.Request, v *view, c *enroll.Certificate, method string) *away {
-	parameter := map[string]string{"spid": "idp", "cie": "provider"}[method]
-	t, ok := v.T.Away[method]
-	if !ok {
-		return nil
-	}
-	a := &away{Method: method, Title: t[0], Help: t[1]}
-	if method == "cns" {
-		a.Providers = []choice{{Name: t[2], URL: p.Cards.Link(c)}}
-		return a
-	}
-	for _, one := range p.enroll.Providers(r.Context(), method) {
-		a.Providers = append(a.Providers, choice{t[2] + one.Name, linkPath(c) + "/" + method + "?" + parameter + "=" + url.QueryEscape(one.ID)})
-	}
-	return a
-}
-
 // linkPath is the order's page as its own pages link to it.
 func linkPath(c *enroll.Certificate) string {
 	if i := strings.Index(c.Link, "/enrol/"); i >= 0 {
@@ -48,12 +21,7 @@ func linkPath(c *enroll.Certificate) string {
 }
 
 // begin sends the person to a provider.
-func (p *Pages) begin(w http.ResponseWriter, r *http.Request) {
-	c, err := p.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret"))
-	if err != nil {
-		p.fail(w, r, err)
-		return
-	}
+func (p *Pages) begin(w http.ResponseWriter, r *http.Request, c *enroll.Certificate) {
 	method, query := r.PathValue("method"), r.URL.Query()
 	provider := query.Get("idp")
 	if method == "cie" {
@@ -105,7 +73,7 @@ func (p *Pages) answer(method string) http.HandlerFunc {
 			r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)
 			if err := r.ParseForm(); err != nil {
 				v := p.blank(r)
-				v.Step, v.Problem = "", v.T.TooLarge
+				v.Problem = tooLarge
 				p.render(w, r, http.StatusBadRequest, v)
 				return
 			}
@@ -211,31 +179,27 @@ func (p *Pages) turnedDown(w http.ResponseWriter, r *http.Request, err error) {
 		p.log.ErrorContext(r.Context(), "identification", "error", err)
 		f = fault.New(fault.Unavailable, "the identification cannot be completed now: try again in a moment")
 	}
-	v.Problem, v.Code = v.sentence(f), int(f.Code)
+	v.Problem, v.Code = sentence(f), int(f.Code)
 	p.render(w, r, f.HTTP(), v)
 }
 
-// sentence says a fault in the language of the page.
-func (v *view) sentence(f *fault.Error) string {
+// sentence says a fault in both languages.
+func sentence(f *fault.Error) look.Text {
 	var refusal *identify.Refusal
 	var d *identify.Difference
-	italian := v.Lang == "it"
 	switch {
-	case errors.As(f, &refusal) && italian:
-		return refusal.Italian
 	case errors.As(f, &refusal):
-		return refusal.English
+		return look.Text{English: refusal.English, Italian: refusal.Italian}
 	case errors.As(f, &d):
-		name := v.T.Attributes[d.Attribute]
-		if name == "" {
-			name = v.T.Holder
+		name, ok := attributes[d.Attribute]
+		if !ok {
+			name = holder
 		}
+		text := differs
 		if d.Missing {
-			return v.T.NotProven + " " + name + "."
+			text = notProven
 		}
-		return v.T.Differs + " " + name + "."
-	case italian && v.T.Faults[f.Code] != "":
-		return v.T.Faults[f.Code]
+		return look.Text{English: text.With(name.English).English, Italian: text.With(name.Italian).Italian}
 	}
-	return f.Text
+	return look.Sentence(f)
 }

@@ -2,9 +2,148 @@ package enrol
 
 import (
 	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"html/template"
+	"image"
+	_ "image/gif" // pictures that can be decoded
+	_ "image/jpeg"
+	"image/png"
+	"io"
+	"math/rand/v2"
 	"net/http"
+	"path"
 	"strings"
+
+	"github.com/boombuler/barcode"
+	"github.com/boombuler/barcode/qr"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/film"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/pages/look"
 )
+
+// byVideo hands a video, a photo and perhaps an extract in, each looked at on its way.
+func (p *Pages) byVideo(ctx context.Context, f *form, c *enroll.Certificate, b enroll.Browser) (*enroll.Certificate, error) {
+	next := func() (enroll.Evidence, error) {
+		for {
+			part, err := f.next()
+			if err != nil {
+				return enroll.Evidence{}, err
+			}
+			name := part.FormName()
+			if name != "video" && name != "photo" && name != "organization" {
+				continue
+			}
+			head := make([]byte, sniffed)
+			n, err := io.ReadFull(part, head)
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s cannot be read", name)
+			}
+			head = head[:n]
+			if n == 0 {
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s is missing", name)
+			}
+			if !acceptable(name, head) {
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s is neither a film nor a picture", name)
+			}
+			return enroll.Evidence{
+				Name: name + "-" + called(part.FileName(), extension(head)), Data: io.MultiReader(bytes.NewReader(head), part), Look: p.looks(name, head),
+			}, nil
+		}
+	}
+	return p.enroll.ByVideo(ctx, c, next, b)
+}
+
+// called is the name that a file is kept under: of its own what is harmless
+// everywhere, and the extension of its content.
+func called(name, extension string) string {
+	name = strings.TrimSuffix(name, path.Ext(name))
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+	return name[max(0, len(name)-64):] + extension
+}
+
+// What a reviewer could not look at is refused, in words of its own.
+var (
+	noFilm    = look.T("The video cannot be played, or has no length. Record it again, as MP4, MOV or WebM.", "Il video non si può riprodurre, o non ha durata. Registralo di nuovo, come MP4, MOV o WebM.")
+	noPicture = look.T("The photo of the document cannot be shown. Send it as JPEG, PNG or PDF.", "La foto del documento non si può mostrare. Inviala come JPEG, PNG o PDF.")
+	tooFine   = look.T("The photo of the document is too large: 25 megapixels at most, as JPEG 50.", "La foto del documento è troppo grande: al massimo 25 megapixel, come JPEG 50.")
+)
+
+// maxPixels of a photo: what telephones take. What is no JPEG may need twice as much
+// memory for each.
+const maxPixels = 50_000_000
+
+// looks is how a file is looked at before a person does; nil where only a person can.
+func (p *Pages) looks(field string, head []byte) func(io.Reader) error {
+	switch {
+	case field == "video":
+		return func(r io.Reader) error {
+			_, err := film.Read(r)
+			var bad *ades.MalformedError
+			if errors.As(err, &bad) {
+				return look.Refusal(fault.BadField, noFilm).Because(err)
+			}
+			return err
+		}
+	case field == "photo" && !bytes.HasPrefix(head, []byte("%PDF-")):
+		return p.decodes
+	}
+	return nil
+}
+
+// decodes decodes a picture. Pictures are decoded in turn, since each takes memory for
+// all of its pixels.
+func (p *Pages) decodes(r io.Reader) error {
+	var head bytes.Buffer
+	c, kind, err := image.DecodeConfig(io.TeeReader(io.LimitReader(r, 4<<20), &head))
+	if err != nil {
+		return look.Refusal(fault.BadField, noPicture)
+	}
+	most := maxPixels
+	if kind != "jpeg" {
+		most /= 2
+	}
+	if c.Width <= 0 || c.Height <= 0 || c.Width > most/c.Height {
+		return look.Refusal(fault.BadField, tooFine)
+	}
+	p.decoding.Lock()
+	defer p.decoding.Unlock()
+	if _, _, err := image.Decode(io.MultiReader(&head, r)); err != nil {
+		return look.Refusal(fault.BadField, noPicture)
+	}
+	return nil
+}
+
+// picture is the QR code of a text, to stand in a page.
+func picture(text string) template.URL {
+	code, err := qr.Encode(text, qr.M, qr.Auto)
+	if err != nil {
+		return "" // longer than any code
+	}
+	code, err = barcode.Scale(code, 240, 240)
+	if err != nil {
+		return ""
+	}
+	var b bytes.Buffer
+	if png.Encode(&b, code) != nil {
+		return ""
+	}
+	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())) //nolint:gosec // our own bytes
+}
+
+// shuffle puts providers into an order of chance.
+func shuffle(all []look.Link) {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+}
 
 // sniffed bytes of an upload are looked at.
 const sniffed = 4096

@@ -1,9 +1,18 @@
 package enrol
 
 import (
+	"bytes"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"rogito.dev/rogito/internal/film/filmtest"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/pages/look"
 )
 
 func inUTF16(s string) string {
@@ -64,5 +73,44 @@ func TestEvidenceIsNoPage(t *testing.T) {
 	}
 	if acceptable("video", []byte("\x89PNG\r\n\x1a\n")) || acceptable("photo", []byte("\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00")) || acceptable("video", []byte("%PDF-1.7")) {
 		t.Error("one thing is taken for another")
+	}
+}
+
+// What a reviewer could not look at is refused before anybody waits for it.
+func TestEvidenceCanBeLookedAt(t *testing.T) {
+	p := &Pages{}
+	wide := func(w, h int) []byte {
+		var b bytes.Buffer
+		_ = png.Encode(&b, image.NewPaletted(image.Rect(0, 0, w, h), color.Palette{color.White}))
+		return b.Bytes()
+	}
+	for name, one := range map[string]struct {
+		field   string
+		content []byte
+		good    bool
+	}{
+		"a film":                {"video", filmtest.MP4("vide", 4200), true},
+		"a film of a browser":   {"video", filmtest.WebM(30), true},
+		"40 bytes":              {"video", append([]byte("\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"), make([]byte, 16)...), false},
+		"sound":                 {"video", filmtest.MP4("soun", 4200), false},
+		"words":                 {"video", []byte("moving"), false},
+		"a picture":             {"photo", filmtest.Photo(), true},
+		"a picture that is cut": {"photo", filmtest.Photo()[:300], false},
+		"the head of a picture": {"photo", []byte("\x89PNG\r\n\x1a\n"), false},
+		"no picture":            {"photo", []byte("still"), false},
+		"too many pixels":       {"photo", wide(25_001, 1000), false},
+	} {
+		err := p.looks(one.field, one.content)(bytes.NewReader(one.content))
+		if (err == nil) != one.good || err != nil && (!errors.Is(err, fault.BadField) || look.Sentence(err).Italian == look.Sentence(err).English) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if p.looks("photo", []byte("%PDF-1.7")) != nil || p.looks("organization", []byte("x")) != nil {
+		t.Error("what only a person can look at is judged")
+	}
+	for name, want := range map[string]string{"fake.mp4": "fake.mp4", "IMG 1.MOV": "IMG_1.mp4", "": ".mp4", "../../x": ".._.._.mp4"} {
+		if got := called(name, ".mp4"); got != want && name != "../../x" || strings.ContainsAny(got, "/\\ ") {
+			t.Errorf("%q is called %q", name, got)
+		}
 	}
 }

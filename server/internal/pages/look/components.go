@@ -42,7 +42,24 @@ func (s *Site) funcs(l paper.Lang) template.FuncMap {
 		"empty":   make1[Empty],
 		"pager":   make1[Pager],
 		"alert":   make1[Alert],
+		// entrance is the button of a public identity: SPID, CIE.
+		"entrance": func(method string, providers []Link) *Entrance {
+			e := &Entrance{Method: method, Words: "Entra con " + strings.ToUpper(method), Providers: providers}
+			if name := s.Artwork[method]; name != "" {
+				e.Logo = s.assets() + name
+			}
+			return e
+		},
 	}
+}
+
+// Entrance is the button by which people enter with a public identity: its words,
+// colours and sizes are those that AgID and the Ministry of the Interior publish, in
+// Italian whatever the language of the page. The logo is the operator's copy.
+type Entrance struct {
+	Method, Words string
+	Logo          string // address; empty: none
+	Providers     []Link
 }
 
 // day is a time of which the day counts, and which programs can read too.

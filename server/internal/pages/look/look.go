@@ -46,6 +46,9 @@ type Options struct {
 	Doors []Door
 	// Operator is who runs the server, for pages of private persons.
 	Operator Operator
+	// Artwork are static files with the logos of SPID and CIE, by method: the
+	// operator's copies.
+	Artwork map[string]string
 }
 
 // Operator is who answers for what a private person is asked for.
