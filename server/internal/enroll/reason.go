@@ -28,13 +28,18 @@ var Reasons = []Reason{
 var otherReason = Reason{"other", "Ask whoever ordered the certificate for the reason.", "Chiedi il motivo a chi ha ordinato il certificato."}
 
 // reasonOf is the reason of a stored decision: its first word. What the reviewer wrote
-// beside it is for the log.
+// beside that is for the log; what was written in its place is said as it is.
 func reasonOf(stored string) *Reason {
 	word, _, _ := strings.Cut(stored, ":")
 	for i := range Reasons {
 		if Reasons[i].Word == word {
 			return &Reasons[i]
 		}
+	}
+	if own := strings.Join(strings.Fields(stored), " "); own != "" {
+		r := []rune(own)
+		own = string(r[:min(len(r), 500)])
+		return &Reason{otherReason.Word, "The reviewer wrote: \"" + own + "\"", "Chi ha esaminato ha scritto: «" + own + "»"}
 	}
 	return &otherReason
 }

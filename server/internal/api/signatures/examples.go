@@ -85,7 +85,7 @@ var (
 		Name: "same", Summary: "The same one again: sign with it as before",
 		Value: map[string]any{"old": api.AutomaticPassword, "new": api.AutomaticPassword},
 	}}
-	reviewExamples = []api.Example{{Name: "refuse", Summary: "A refusal", Value: map[string]any{"approve": false, "reason": "the picture is too dark"}}}
+	reviewExamples = []api.Example{{Name: "refuse", Summary: "A refusal", Value: map[string]any{"approve": false, "reason": "document-unreadable"}}}
 	clientExamples = []api.Example{{
 		Name: "pem", Summary: "A certificate of a caller",
 		Value: map[string]any{"name": "the archive's server", "certificate": exampleCertificate},

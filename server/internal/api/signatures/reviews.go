@@ -82,7 +82,7 @@ type reviewInput struct {
 	ID   api.ID `path:"id" doc:"of the certificate"`
 	Body struct {
 		Approve *bool  `json:"approve" doc:"false refuses"`
-		Reason  string `json:"reason,omitempty" doc:"why; the applicant reads it where it is a refusal"`
+		Reason  string `json:"reason,omitempty" doc:"why; the holder reads it where it is a refusal: video-unusable, words-missing, face-hidden, face-differs, document-unreadable, document-expired, data-differ, organization-unproven and other are said in Italian and English, other words as they are"`
 		Digest  string `json:"digest,omitempty" doc:"that of review in GET /certificates/{id}: the decision is refused if something else waits by now"`
 	}
 }

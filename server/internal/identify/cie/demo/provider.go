@@ -30,26 +30,26 @@ var people = []map[string]any{
 var failures = []string{"access_denied", "consent_required", "login_required", "server_error", "temporarily_unavailable", "invalid_request"}
 
 var page = template.Must(template.New("login").Parse(`<!DOCTYPE html>
-<html lang="it"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>DEMO CIE</title></head>
-<body><main>
-<h1>DEMO – CIE</h1>
-<p><strong>Dimostrazione: nessuna carta, nessuna identità vera. · Demonstration: no card, no real identity.</strong></p>
-<form method="post" action="{{.Action}}">
-<input type="hidden" name="request" value="{{.Request}}">
-<fieldset><legend>Chi è? · Who are you?</legend>
-{{range $i, $p := .People}}<p><label><input type="radio" name="person" value="{{$i}}"{{if not $i}} checked{{end}}> {{$p.given_name}} {{$p.family_name}}, {{$p.fiscal_number}}, {{$p.birthdate}}</label></p>
-{{end}}<p><label><input type="radio" name="person" value="other"> Un'altra persona inventata · Another made-up person:</label></p>
-<p><label>Nome · Given name <input name="given_name"></label>
+<html lang="it"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>DEMO CIE</title><link rel="stylesheet" href="/pages/style.css"></head>
+<body><header class="site"><p class="sandbox">DEMO: nessuna carta, nessuna identità vera. · no card, no real identity.</p></header>
+<main><div class="narrow"><h1>DEMO CIE</h1>
+<section class="card"><h2>Chi sei? · Who are you?</h2>
+{{range $i, $p := .People}}<form method="post" action="{{$.Action}}"><input type="hidden" name="request" value="{{$.Request}}"><input type="hidden" name="person" value="{{$i}}">
+<p><button type="submit" id="person-{{$i}}">{{$p.given_name}} {{$p.family_name}}, {{$p.fiscal_number}}</button></p></form>
+{{end}}</section>
+<details class="card"><summary>Un'altra persona inventata · Another made-up person</summary>
+<form method="post" action="{{.Action}}"><input type="hidden" name="request" value="{{.Request}}"><input type="hidden" name="person" value="other">
+<label>Nome · Given name <input name="given_name"></label>
 <label>Cognome · Surname <input name="family_name"></label>
 <label>Codice fiscale · Tax code <input name="fiscal_number"></label>
 <label>Data di nascita · Date of birth <input name="birthdate" placeholder="1980-01-31"></label>
-<label>Email <input name="email"></label></p>
-</fieldset>
-<p><button name="do" value="identify">DEMO: prosegui · continue</button></p>
-<fieldset><legend>Oppure un errore · Or an error</legend>
-<p><label><select name="error">{{range .Failures}}<option>{{.}}</option>{{end}}</select></label> <button name="do" value="fail">DEMO: rispondi con l'errore · answer with the error</button></p>
-</fieldset>
-</form></main></body></html>
+<label>Email <input name="email"></label>
+<button type="submit">DEMO: prosegui · continue</button></form></details>
+<details class="card"><summary>Un errore · An error</summary>
+<form method="post" action="{{.Action}}"><input type="hidden" name="request" value="{{.Request}}">
+<label>Errore · Error <select name="error">{{range .Failures}}<option>{{.}}</option>{{end}}</select></label>
+<button type="submit" class="danger" name="do" value="fail">DEMO: rispondi con l'errore · answer with the error</button></form></details>
+</div></main></body></html>
 `))
 
 // request verifies a request object of the relying party.
@@ -107,7 +107,7 @@ func (d *Demo) login(w http.ResponseWriter, r *http.Request) {
 	back, _ := url.Parse(claims["redirect_uri"].(string))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'self' "+back.Scheme+"://"+back.Host)
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' "+back.Scheme+"://"+back.Host)
 	_ = page.Execute(w, map[string]any{"Request": raw, "People": people, "Failures": failures, "Action": d.ProviderID() + "/authorize"})
 }
 

@@ -32,14 +32,14 @@ func New(at string) (*Demo, error) {
 const policy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 var page = template.Must(template.New("card").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>DEMO card reader</title><link rel="stylesheet" href="/pages/style.css"></head><body><main>
-<p class="sandbox">DEMO: no card is read here. Whatever you choose is made up. / Nessuna carta viene letta: tutto ciò che scegli è inventato.</p>
-<h1>DEMO card reader / lettore di carte</h1>
-<form method="post">
-<label>Given name / Nome <input name="givenName" value="{{.GivenName}}" required></label>
-<label>Surname / Cognome <input name="surname" value="{{.Surname}}" required></label>
-<label>Fiscal code / Codice fiscale <input name="fiscalCode" value="{{.Code}}" required></label>
-<label>Card / Carta <select name="card">
+<html lang="it"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>DEMO CNS</title><link rel="stylesheet" href="/pages/style.css"></head><body>
+<header class="site"><p class="sandbox">DEMO: nessuna carta viene letta, tutto ciò che scegli è inventato. · no card is read here, whatever you choose is made up.</p></header>
+<main><div class="narrow"><h1>DEMO CNS</h1>
+<div class="card"><form method="post">
+<label>Nome · Given name <input name="givenName" value="{{.GivenName}}" required></label>
+<label>Cognome · Surname <input name="surname" value="{{.Surname}}" required></label>
+<label>Codice fiscale · Fiscal code <input name="fiscalCode" value="{{.Code}}" required></label>
+<label>Carta · Card <select name="card">
 <option value="good">good, code in the common name / valida, codice nel nome comune</option>
 <option value="serial">good, code in the serial number / valida, codice nel numero di serie</option>
 <option value="expired">expired / scaduta</option>
@@ -47,8 +47,8 @@ var page = template.Must(template.New("card").Parse(`<!doctype html>
 <option value="stranger">of another issuer / di un altro emittente</option>
 <option value="none">no card / nessuna carta</option>
 </select></label>
-<button type="submit" id="show-card">Show the card / Mostra la carta</button>
-</form></main></body></html>
+<button type="submit" id="person-0">Mostra la carta · Show the card</button>
+</form></div></div></main></body></html>
 `))
 
 // Handler serves the list and the page; it is mounted at /demo/cns.

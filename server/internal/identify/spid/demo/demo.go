@@ -7,7 +7,6 @@ package demo
 import (
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -235,24 +234,24 @@ func (i *IdP) serveLogin(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(&b, `<input type="hidden" name="%s" value="%s">`, f[0], html.EscapeString(f[1]))
 		}
 	}
-	b.WriteString(`<p>Who are you? / Chi sei?</p>`)
+	b.WriteString(`<section class="card"><h2>Chi sei? · Who are you?</h2>`)
 	for n, p := range People {
 		b.WriteString(`<form method="post" action="login">`)
 		hidden()
-		fmt.Fprintf(&b, `<input type="hidden" name="person" value="%d"><button id="person-%d">%s %s, %s</button></form>`, n, n, html.EscapeString(p["name"]), html.EscapeString(p["familyName"]), p["fiscalNumber"])
+		fmt.Fprintf(&b, `<input type="hidden" name="person" value="%d"><p><button type="submit" id="person-%d">%s %s, %s</button></p></form>`, n, n, html.EscapeString(p["name"]), html.EscapeString(p["familyName"]), p["fiscalNumber"])
 	}
-	b.WriteString(`<h2>Somebody else / Un'altra persona</h2><form method="post" action="login" id="typed">`)
+	b.WriteString(`</section><details class="card"><summary>Un'altra persona inventata · Another made-up person</summary><form method="post" action="login" id="typed">`)
 	hidden()
 	for _, f := range fields {
-		fmt.Fprintf(&b, `<p><label>%s <input name="attr-%s" value="%s"></label></p>`, f, f, html.EscapeString(People[0][f]))
+		fmt.Fprintf(&b, `<label>%s <input name="attr-%s" value="%s"></label>`, f, f, html.EscapeString(People[0][f]))
 	}
-	b.WriteString(`<button>Continue / Continua</button></form><h2>Nobody / Nessuno</h2><form method="post" action="login" id="error">`)
+	b.WriteString(`<button type="submit">DEMO: prosegui · continue</button></form></details><details class="card"><summary>Un errore · An error</summary><form method="post" action="login" id="error">`)
 	hidden()
-	b.WriteString(`<select name="error">`)
+	b.WriteString(`<label>Errore · Error <select name="error">`)
 	for _, n := range []int{2, 3, 8, 12, 19, 20, 21, 22, 23, 25, 30} {
 		fmt.Fprintf(&b, `<option value="%d">ErrorCode nr%02d</option>`, n, n)
 	}
-	b.WriteString(`</select><button>Refuse / Rifiuta</button></form>`)
+	b.WriteString(`</select></label><button type="submit" class="danger">DEMO: rispondi con l'errore · answer with the error</button></form></details>`)
 	page(w, http.StatusOK, "'self'", b.String())
 }
 
@@ -287,7 +286,7 @@ func (i *IdP) serveAnswer(w http.ResponseWriter, r *http.Request) {
 		page(w, http.StatusInternalServerError, "'none'", "<p>"+html.EscapeString(err.Error())+"</p>")
 		return
 	}
-	page(w, http.StatusOK, u.Scheme+"://"+u.Host, fmt.Sprintf(`<form method="post" action="%s" id="answer"><input type="hidden" name="SAMLResponse" value="%s"><input type="hidden" name="RelayState" value="%s"><button>Back to the service / Torna al servizio</button></form>`,
+	page(w, http.StatusOK, u.Scheme+"://"+u.Host, fmt.Sprintf(`<form method="post" action="%s" id="answer"><input type="hidden" name="SAMLResponse" value="%s"><input type="hidden" name="RelayState" value="%s"><button type="submit">Torna al servizio · Back to the service</button></form>`,
 		html.EscapeString(q.ACS), base64.StdEncoding.EncodeToString(message), html.EscapeString(q.Relay)))
 }
 
@@ -334,17 +333,12 @@ func (i *IdP) Assertion(q *Request, who map[string]string) string {
 	return b.String()
 }
 
-// style of the page; its policy allows this one and no other.
-const style = `body{font:16px/1.5 sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}.demo{background:#ffd;border:2px solid #b00;padding:.5rem 1rem}button{font:inherit;padding:.4rem 1rem;margin:.2rem 0}`
-
-var styleDigest = sha256.Sum256([]byte(style))
-
 func page(w http.ResponseWriter, status int, action, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(styleDigest[:])+"'; frame-ancestors 'none'; base-uri 'none'; form-action "+action)
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action "+action)
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>DEMO SPID</title>` +
-		`<style>` + style + `</style></head>` +
-		`<body><p class="demo"><strong>DEMO</strong>: this page identifies nobody. / questa pagina non identifica nessuno.</p><main><h1>DEMO SPID</h1>` + body + `</main></body></html>`))
+	_, _ = w.Write([]byte(`<!DOCTYPE html><html lang="it"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>DEMO SPID</title>` +
+		`<link rel="stylesheet" href="/pages/style.css"></head><body><header class="site"><p class="sandbox">DEMO: questa pagina non identifica nessuno. · this page identifies nobody.</p></header>` +
+		`<main><div class="narrow"><h1>DEMO SPID</h1>` + body + `</div></main></body></html>`))
 }
