@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/server/servertest"
 )
@@ -137,7 +138,7 @@ func TestDeskReview(t *testing.T) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	_ = w.WriteField("action", "video")
-	for name, content := range map[string]string{"video": "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00", "photo": onePixel} {
+	for name, content := range map[string]string{"video": string(filmtest.WebM(50)), "photo": onePixel} {
 		f, err := w.CreateFormFile(name, name+".bin")
 		if err != nil {
 			t.Fatal(err)
@@ -158,8 +159,11 @@ func TestDeskReview(t *testing.T) {
 		b.loading(func() { b.click("[data-review] a") })
 		b.sound("desk-review")
 		if i == len(ways)-1 {
-			b.typeIn("#reason", "vista la persona e il documento")
-			b.loading(func() { b.click("button[value=true]") })
+			for _, what := range []string{"face", "words", "alive", "document", "data"} {
+				b.click("#check-" + what)
+			}
+			b.typeIn("#approve-note", "vista la persona e il documento")
+			b.loading(func() { b.click("#approve") })
 			if got := b.text(".alert.good"); got != "La tua decisione è registrata." {
 				t.Errorf("after the decision: %q", got)
 			}

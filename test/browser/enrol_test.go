@@ -3,8 +3,12 @@ package browser
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/internal/film/filmtest"
 )
 
 // The pages behind a certificateLink: who the holder is, approval in the sandbox,
@@ -22,7 +26,12 @@ func TestEnrolPages(t *testing.T) {
 		}
 		b := open(t, s, h)
 		b.goTo(made.Data.CertificateLink)
-		b.sound("enrol-identify")
+		b.sound("enrol-start")
+		for _, step := range []string{"choose", "spid", "video"} {
+			b.goTo(made.Data.CertificateLink + "/" + step)
+			b.sound("enrol-" + step)
+		}
+		b.goTo(made.Data.CertificateLink)
 		b.loading(func() { b.click("#approve") })
 		b.wait("#certificate-username")
 		b.sound("enrol-credentials")
@@ -37,4 +46,92 @@ func TestEnrolPages(t *testing.T) {
 			b.sound("enrol" + strings.ReplaceAll(strings.Split(answer, "?")[0], "/", "-"))
 		}
 	}
+}
+
+// order buys a certificate, and returns its id and where its holder is identified.
+func (s *server) order(t *testing.T, kind string, body map[string]any) (id, link string) {
+	t.Helper()
+	var made struct {
+		Data struct{ ID, CertificateLink string }
+	}
+	b, _ := json.Marshal(body)
+	if err := json.Unmarshal(s.api(t, http.MethodPost, "/certificates/provider-"+kind, b), &made); err != nil || made.Data.CertificateLink == "" {
+		t.Fatalf("%+v %v", made, err)
+	}
+	return made.Data.ID, made.Data.CertificateLink
+}
+
+// A citizen with a telephone gets a certificate: with SPID, with CIE, and with a video
+// that is recorded in the page and looked at by a person.
+func TestCitizen(t *testing.T) {
+	s := startServer(t, "ROGITO_IDENTIFY_DEMO=true", "ROGITO_OPERATOR_NAME=Notai Riuniti", "ROGITO_OPERATOR_PRIVACY_URL=https://example.org/privacy", "ROGITO_OPERATOR_TERMS_URL=https://example.org/terms")
+	phone := how{Lang: "it", Width: 390, Height: 844}
+	english := how{Lang: "en", Width: 390, Height: 844, Dark: true}
+	for method, h := range map[string]how{"spid": phone, "cie": english} {
+		_, link := s.order(t, "automatic", map[string]any{"certificateOwner": "Mario Rossi"})
+		b := open(t, s, h)
+		b.goTo(link)
+		b.sound("citizen-start")
+		b.loading(func() { b.click("#begin") })
+		b.sound("citizen-choose")
+		b.loading(func() { b.click("#way-" + method) })
+		b.sound("citizen-" + method)
+		if method == "spid" {
+			b.click("#spid-entrance summary")
+			b.wait("#spid-entrance[open]")
+			b.shot("citizen-spid-menu")
+			b.axe("citizen-spid-menu")
+			b.click("#spid-entrance a.provider")
+		} else {
+			b.click(".cie a.enter")
+		}
+		b.wait("#person-0")
+		b.axe("demo-" + method)
+		b.shot("demo-" + method)
+		b.click("#person-0")
+		if method == "spid" {
+			b.wait("#answer")
+			b.click("#answer button")
+		}
+		b.wait("#confirm")
+		b.sound("citizen-confirm")
+		b.loading(func() { b.click("#confirm") })
+		b.wait("#certificate-password")
+		b.sound("citizen-credentials")
+	}
+
+	id, link := s.order(t, "otp", map[string]any{"certificateOwner": "Elsa Prova", "subject": map[string]any{"givenName": "Elsa", "surname": "Prova", "fiscalCode": "PRVLSE80A41H501X", "email": "elsa@example.org"}})
+	b := open(t, s, phone)
+	b.goTo(link + "/video")
+	if !strings.Contains(b.text("#spoken"), "Sono Elsa Prova.") {
+		t.Errorf("what is to be read: %s", b.text("#spoken"))
+	}
+	b.click("#record")
+	b.until("two seconds are recorded", func() bool { return b.eval("document.querySelector('#screen').currentTime > 2") == "true" })
+	b.click("#stop")
+	b.until("the recording is in the form", func() bool { return b.eval("document.querySelector('#video').files.length") == "1" })
+	photo := filepath.Join(t.TempDir(), "documento.jpg")
+	if err := os.WriteFile(photo, filmtest.Photo(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.upload("#photo", photo)
+	b.click("#phone summary")
+	b.sound("citizen-recorded")
+	b.loading(func() { b.click("#video-form button[type=submit]") })
+	if got := b.attr("#step", "data-step"); got != "wait" {
+		t.Fatalf("after the video: %s, %s", got, b.text("main"))
+	}
+	b.sound("citizen-wait")
+	s.api(t, http.MethodPost, "/certificates/"+id+"/review", []byte(`{"approve": true}`))
+	b.goTo(link)
+	b.sound("citizen-ready")
+	b.loading(func() { b.click("#reveal") })
+	if href := b.attr("#otp-link", "href"); !strings.HasPrefix(href, "otpauth://totp/") {
+		t.Errorf("the link to the app is %s", href)
+	}
+	b.typeIn("#code", "000000")
+	b.loading(func() { b.click("#try button") })
+	b.wait("#tried[role=alert]")
+	b.wait("#otp-secret") // the credentials are still there
+	b.sound("citizen-code-wrong")
 }

@@ -42,7 +42,6 @@ var notPages = map[string]string{
 	"/enrol/{id}/{secret}/statement.pdf": "a document",
 	"/enrol/{id}/{secret}/send-otp":      "is there with a provider of remote keys only, and answers with the page of the order",
 	"/spid/acs":                          "takes posts of identity providers only; its refusals are the page of /cie/callback",
-	"/enrol/{id}/{secret}/{method}":      "leads to an identity provider: make identify goes there",
 	"/cns/{id}/{secret}":                 "asks for a card: its refusals are those of /cie/callback",
 }
 
