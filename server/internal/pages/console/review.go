@@ -98,7 +98,16 @@ func (d *Desk) showReview(v *visit) error {
 		p.Code = w.Certificate.VideoCode()
 	}
 	for _, r := range enroll.Reasons {
-		p.Reasons = append(p.Reasons, look.Option{Value: r.Word, Name: look.Text{English: r.English, Italian: r.Italian}.In(look.Language(v.r))})
+		said := look.Text{English: r.English, Italian: r.Italian}
+		switch r.Word {
+		case "organization-unproven":
+			if w.Certificate.Kind != keys.ESeal {
+				continue
+			}
+		case "other":
+			said = look.T("Another reason: the holder is told to ask whoever ordered.", "Altro motivo: al titolare si dice di chiedere a chi ha ordinato.")
+		}
+		p.Reasons = append(p.Reasons, look.Option{Value: r.Word, Name: said.In(look.Language(v.r))})
 	}
 	if w.Problem != nil {
 		p.Problem = look.Sentence(w.Problem)

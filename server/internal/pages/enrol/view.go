@@ -144,7 +144,8 @@ func (p *Pages) offers(r *http.Request, v *view, c *enroll.Certificate) {
 		v.Ways = append(v.Ways, w)
 		if p.sandbox {
 			for _, one := range p.providers(r, c, w.Method) {
-				one.Name = look.T("%s: %s", "%s: %s").With(strings.ToUpper(w.Method), one.Name.English)
+				method := strings.ToUpper(w.Method) + ": "
+				one.Name = look.Text{English: method + one.Name.English, Italian: method + one.Name.Italian}
 				v.Shortcuts = append(v.Shortcuts, one)
 			}
 		}
