@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -55,6 +56,7 @@ func (w popup) WriteHeader(status int) {
 type view struct {
 	look.Head
 	Client, Host string // who asks, and where the answer goes
+	Local        bool   // to a program on the person's own computer
 	Request      *cscserver.Request
 	Digests      []digest
 	Unnamed      int    // signatures for which there is no digest yet
@@ -125,6 +127,8 @@ func (p *Pages) describe(ctx context.Context, v *view, req *cscserver.Request) {
 	}
 	if u, err := url.Parse(req.Redirect); err == nil && u.Host != "" {
 		v.Host = u.Host
+		ip, err := netip.ParseAddr(u.Hostname())
+		v.Local = u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 	}
 	for i, h := range req.Hashes {
 		d := digest{Hex: hex.EncodeToString(h)}
