@@ -119,7 +119,7 @@ func TestCardWithoutNames(t *testing.T) {
 		order["identification"] = "cns"
 		c := s.buy("automatic", order)
 		browser := reader(t, card)
-		if _, page := s.read(browser, c.CertificateLink); !strings.Contains(page, "proves your fiscal code only") {
+		if _, page := s.read(browser, c.CertificateLink+"/cns"); !strings.Contains(page, "proves your fiscal code only") {
 			t.Errorf("the page does not say it: %s", page)
 		}
 		link := s.cardLink(browser, c)

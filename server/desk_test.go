@@ -543,7 +543,9 @@ func TestDeskReviewsAndResends(t *testing.T) {
 	digest := regexp.MustCompile(`name="digest" value="([0-9a-f]{64})"`).FindStringSubmatch(page.Text)[1]
 	looked := []string{"face", "words", "alive", "document", "data"}
 	for _, f := range []url.Values{
-		{"approve": {"true"}}, {"digest": {digest}}, {"approve": {"true"}, "digest": {strings.Repeat("0", 64)}, "checked": looked},
+		{"approve": {"true"}},
+		{"digest": {digest}},
+		{"approve": {"true"}, "digest": {strings.Repeat("0", 64)}, "checked": looked},
 		{"approve": {"true"}, "digest": {digest}, "checked": looked[1:]}, // not everything was looked at
 		{"approve": {"false"}, "digest": {digest}, "reason": {"because"}},
 	} {

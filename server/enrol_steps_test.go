@@ -106,7 +106,7 @@ func TestEnrolmentStepByStep(t *testing.T) {
 			t.Errorf("%s of an order that waits shows %v", path, got)
 		}
 	}
-	s.told(c.ID, "ricevuto il tuo video", "we have your video", strings.TrimPrefix(c.CertificateLink, s.url))
+	s.told(c.ID, "hai inviato per dimostrare chi sei", "we have what you sent", strings.TrimPrefix(c.CertificateLink, s.url))
 	if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": false, "reason": "document-expired"}); a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}

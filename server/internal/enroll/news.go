@@ -86,8 +86,8 @@ const (
 // news are the messages: subject and text.
 var news = map[string]struct{ en, it [2]string }{
 	newsReceived: {
-		[2]string{"We have your video", "{name},\n\nwe have your video and your document. A person looks at them now; we write to you when it is decided.\n\n{link}\n"},
-		[2]string{"Abbiamo ricevuto il tuo video", "{name},\n\nabbiamo ricevuto il tuo video e il tuo documento. Ora li esamina una persona; ti scriviamo quando è deciso.\n\n{link}\n"},
+		[2]string{"We have what you sent", "{name},\n\nwe have what you sent to prove who you are. A person looks at it now; we write to you when it is decided.\n\n{link}\n"},
+		[2]string{"Abbiamo ricevuto ciò che hai inviato", "{name},\n\nabbiamo ricevuto ciò che hai inviato per dimostrare chi sei. Ora lo esamina una persona; ti scriviamo quando è deciso.\n\n{link}\n"},
 	},
 	newsConfirm: {
 		[2]string{"Please confirm what your certificate will say", "{name},\n\nyou were identified. Read what your certificate will say and confirm it, in the browser that you used before:\n\n{link}\n"},
