@@ -126,7 +126,7 @@ func TestEvidenceIsNotReplaced(t *testing.T) {
 		go func() {
 			_ = w.WriteField("action", "video")
 			f, _ := w.CreateFormFile("video", "v.mp4")
-			_, _ = f.Write(bytes.Repeat([]byte("another face"), 1000))
+			_, _ = f.Write(filmtest.MP4("vide", 9000))
 			close(begun)
 		}()
 		<-begun

@@ -56,6 +56,7 @@ type view struct {
 	Kept        string    // the credentials, sealed, while their page is open
 	Tried       string    // "right", "wrong": the code that was tried
 	ShownAt     time.Time // when the credentials were shown before, and to which address
+	ShownText   string
 	ShownTo     string
 	OtherName   string // that the certificate bears, where the order's label is not it
 	// Device that replaced another: when, by which factor, from which address.
@@ -96,7 +97,7 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Br
 		v.Step = "work"
 	}
 	if !v.Device {
-		v.ShownAt, v.ShownTo = c.ShownAt, c.ShownTo
+		v.ShownAt, v.ShownText, v.ShownTo = c.ShownAt, v.Lang.Date(c.ShownAt, p.site.Zone), c.ShownTo
 	}
 	if e, err := p.enroll.Enrolled(r.Context(), c); err == nil && e != nil {
 		v.DeviceAt, v.DeviceBy, v.DeviceFrom = e.At, factors[e.Factor], e.Address
