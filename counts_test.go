@@ -38,6 +38,8 @@ var keysSince = map[string]string{
 	"sms.method":             "likewise",
 	"sms.headers":            "likewise",
 	"sms.body":               "likewise",
+	"identify.spid.button":   "the logos of SPID and CIE are others': the operator brings a copy",
+	"identify.cie.button":    "likewise",
 	"operator.name":          "people who are asked to sign read who asks",
 	"operator.logo":          "likewise",
 	"operator.privacy_url":   "likewise",
