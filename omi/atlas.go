@@ -1,10 +1,7 @@
 package omi
 
 import (
-	"cmp"
 	"slices"
-	"strings"
-	"unicode"
 
 	"rogito.dev/rogito/internal/geo"
 )
@@ -23,7 +20,7 @@ func (b Box) Meets(o Box) bool { return geo.Box(b).Meets(geo.Box(o)) }
 type atlas struct {
 	box        Box
 	areas      []Area // of municipalities, then of provinces
-	names      []string
+	names      [][]name
 	provinceOf map[string]int
 }
 
@@ -32,6 +29,7 @@ type Area struct {
 	Municipality // of a province: code and region only
 	Box          Box
 	Drawn        bool  // it has ground; else Box is empty
+	Quoted       int   // how many values its zones have
 	Homes        int32 // the median, over its zones, of what Zone.Homes tells; of a province over its municipalities; 0: none
 
 	ix      *Index
@@ -43,7 +41,7 @@ func (a Area) Outline() Outline { return a.ix.outline(a.outline) }
 
 func (ix *Index) draw() *atlas {
 	n, zones := ix.Municipalities(), ix.count(secZones, zoneSize)
-	a := &atlas{areas: make([]Area, n+len(ix.provinces)), names: make([]string, n), provinceOf: map[string]int{}}
+	a := &atlas{areas: make([]Area, n+len(ix.provinces)), names: make([][]name, n), provinceOf: map[string]int{}}
 	for i, p := range ix.provinces {
 		a.provinceOf[p.code] = i
 		a.areas[n+i] = Area{Municipality: Municipality{Province: p.code, Region: p.region}, ix: ix, outline: zones + n + i}
@@ -52,10 +50,11 @@ func (ix *Index) draw() *atlas {
 	for i := range n {
 		m := ix.municipality(uint32(i))
 		area := Area{Municipality: m, ix: ix, outline: zones + i}
-		a.names[i] = Plain(m.Name)
+		a.names[i] = namesOf(m)
 		var prices []int32
 		in, _ := ix.ZonesOf(m.CadastralCode)
 		for _, z := range in {
+			area.Quoted += z.Values()
 			if price := z.Homes(); price > 0 {
 				prices = append(prices, price)
 			}
@@ -67,7 +66,9 @@ func (ix *Index) draw() *atlas {
 			homes[a.provinceOf[m.Province]] = append(homes[a.provinceOf[m.Province]], area.Homes)
 		}
 		a.areas[i] = area
-		if province := &a.areas[n+a.provinceOf[m.Province]]; area.Drawn {
+		province := &a.areas[n+a.provinceOf[m.Province]]
+		province.Quoted += area.Quoted
+		if area.Drawn {
 			province.reach(area.Box)
 		}
 	}
@@ -147,107 +148,6 @@ func (z Zone) HomeValue() (best Value, ok bool) {
 		}
 	}
 	return best, ok
-}
-
-// plainLetters are letters that names are spelled with, and how they are sought.
-var plainLetters = map[rune]string{
-	'À': "A", 'Á': "A", 'Â': "A", 'Ã': "A", 'Ä': "A", 'Å': "A", 'Ç': "C", 'È': "E", 'É': "E", 'Ê': "E", 'Ë': "E", 'Ì': "I", 'Í': "I", 'Î': "I", 'Ï': "I",
-	'Ñ': "N", 'Ò': "O", 'Ó': "O", 'Ô': "O", 'Õ': "O", 'Ö': "O", 'Ù': "U", 'Ú': "U", 'Û': "U", 'Ü': "U", 'Ý': "Y", 'Š': "S", 'Ž': "Z", 'Č': "C", 'ß': "SS", 'ẞ': "SS",
-}
-
-// Plain is a name as it is compared: upper case, without accents, with one space
-// for whatever stands between its words.
-func Plain(name string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range strings.ToUpper(name) {
-		if unicode.Is(unicode.Mn, r) {
-			continue // an accent that stands by itself
-		}
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			space = b.Len() > 0
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		if s, ok := plainLetters[r]; ok {
-			b.WriteString(s)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// How well a name fits a search; the lower the better.
-const (
-	fitsWhole = iota
-	fitsStart
-	fitsWord
-	fitsPart
-	fitsNot
-)
-
-func fit(name, sought string) int {
-	bare, soughtBare := strings.ReplaceAll(name, " ", ""), strings.ReplaceAll(sought, " ", "")
-	switch {
-	case bare == soughtBare:
-		return fitsWhole
-	case strings.HasPrefix(bare, soughtBare):
-		return fitsStart
-	case strings.Contains(name, " "+sought):
-		return fitsWord
-	case strings.Contains(bare, soughtBare):
-		return fitsPart
-	}
-	return fitsNot
-}
-
-// Search finds municipalities by their name, without regard to case, accents and
-// apostrophes, or by their cadastral or ISTAT code. A province may follow the name:
-// "Samone (TN)". The best come first; whole says how many are called exactly so.
-func (ix *Index) Search(q string) (found []Area, whole int) {
-	a := ix.atlas()
-	sought := Plain(q)
-	if sought == "" {
-		return nil, 0
-	}
-	if i := strings.LastIndexByte(sought, ' '); i > 0 && len(sought)-i == 3 {
-		if _, ok := a.provinceOf[sought[i+1:]]; ok {
-			if found, whole = ix.search(sought[:i], sought[i+1:]); len(found) > 0 {
-				return found, whole
-			}
-		}
-	}
-	return ix.search(sought, "")
-}
-
-func (ix *Index) search(sought, province string) (found []Area, whole int) {
-	a := ix.atlas()
-	fits := map[string]int{}
-	for i, area := range ix.Areas() {
-		if province != "" && area.Province != province {
-			continue
-		}
-		f := fit(a.names[i], sought)
-		if sought == area.CadastralCode || sought == area.ISTATCode {
-			f = fitsWhole
-		}
-		if f == fitsNot {
-			continue
-		}
-		if f == fitsWhole {
-			whole++
-		}
-		fits[area.CadastralCode] = f
-		found = append(found, area)
-	}
-	slices.SortFunc(found, func(a, b Area) int {
-		return cmp.Or(fits[a.CadastralCode]-fits[b.CadastralCode], strings.Compare(a.Name, b.Name), strings.Compare(a.Province, b.Province))
-	})
-	return found, whole
 }
 
 // Since are the publications from the active one backwards. The first that has

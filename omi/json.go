@@ -147,13 +147,17 @@ func appendRange(b []byte, r Range, quoted bool) []byte {
 	}
 	b = appendMilli(append(b, `{"min":`...), r.Min)
 	b = appendMilli(append(b, `,"max":`...), r.Max)
-	switch r.Surface {
+	return append(appendSurface(append(b, `,"surface":`...), r.Surface), '}')
+}
+
+func appendSurface(b []byte, kind Surface) []byte {
+	switch kind {
 	case Gross:
-		return append(b, `,"surface":"gross"}`...)
+		return append(b, `"gross"`...)
 	case Net:
-		return append(b, `,"surface":"net"}`...)
+		return append(b, `"net"`...)
 	}
-	return append(b, `,"surface":null}`...)
+	return append(b, "null"...)
 }
 
 // appendMilli appends thousandths as a decimal number without idle zeros.

@@ -16,7 +16,7 @@ import (
 type municipalitiesInput struct {
 	Semester string `query:"semester" doc:"a loaded semester; the active one by default" example:"2018/2"`
 	Province string `query:"province" doc:"two letters of the cadastral province"`
-	Q        string `query:"q" doc:"part of the name, or a cadastral or ISTAT code"`
+	Q        string `query:"q" doc:"part of the name in any usual spelling, either name of a bilingual municipality, or a cadastral or ISTAT code"`
 	Skip     int    `query:"skip" minimum:"0" default:"0" doc:"municipalities to leave out"`
 	Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"municipalities at most"`
 }
@@ -28,9 +28,17 @@ func (o *OMI) municipalities(ctx context.Context, in *municipalitiesInput) (api.
 	}
 	list := []municipality{}
 	skip := in.Skip
+	var sought map[string]bool // by cadastral code
+	if in.Q != "" {
+		sought = map[string]bool{}
+		found, _ := ix.Search(in.Q)
+		for _, a := range found {
+			sought[a.CadastralCode] = true
+		}
+	}
 	for i := range ix.Municipalities() {
 		m, zones := ix.Municipality(i)
-		if !in.wants(m) {
+		if in.Province != "" && !strings.EqualFold(in.Province, m.Province) || sought != nil && !sought[m.CadastralCode] {
 			continue
 		}
 		if skip > 0 {
@@ -42,16 +50,6 @@ func (o *OMI) municipalities(ctx context.Context, in *municipalitiesInput) (api.
 		}
 	}
 	return api.Found(list), nil
-}
-
-// wants says whether a municipality passes the filters. Names are compared without
-// accents and apostrophes, which the source spells in its own way.
-func (in *municipalitiesInput) wants(m omi.Municipality) bool {
-	if in.Province != "" && !strings.EqualFold(in.Province, m.Province) {
-		return false
-	}
-	return in.Q == "" || strings.EqualFold(in.Q, m.CadastralCode) || in.Q == m.ISTATCode ||
-		strings.Contains(omi.Plain(m.Name), omi.Plain(in.Q))
 }
 
 type municipalityInput struct {

@@ -58,6 +58,13 @@ func (o *OMI) registerLookup(a *api.API) {
 		Text:    "`matched_by` says how the zone of an older semester was found: by its perimeter, or by its code where the semester has none.",
 		Errors:  []fault.Code{281, 282, 283, 285, 286, 611}, Aliases: placeAliases,
 	}, o.history)
+	api.RegisterEncoded[estimateQuery, estimateWire](a, api.Op{
+		Method: http.MethodGet, Path: "/IT-omi/estimate", ID: "estimateProperty", Tag: omiTag, Source: dataSource, Gzip: true,
+		Summary: "What a property of a surface comes to by the quotations of its zone",
+		Text: "The place by coordinates, or a zone by its code (`zone=H501/B12`). Without `property_type` and `condition` the prevalent ones of the zone count. " +
+			"Outside every zone, and where the type is not quoted there, `data` is an empty object and `message` says what is. Costs one lookup. An estimate from the range of a whole zone, not an appraisal. Source of the data: " + omi.Attribution + ".",
+		Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611}, Aliases: placeAliases,
+	}, o.estimate)
 	api.RegisterEncodedBody[batchInput, []batchResult](a, api.Op{
 		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286, Examples: batchExamples, Aliases: placeAliases,

@@ -97,6 +97,47 @@ type historyQuery struct {
 	Geometry  string  `query:"geometry" enum:"full,simplified,none" default:"none" doc:"how much of the perimeters"`
 }
 
+// estimateQuery describes the query of GET /IT-omi/estimate.
+type estimateQuery struct {
+	Latitude     float64 `query:"latitude" minimum:"-90" maximum:"90" example:"45.4642" doc:"degrees north; also lat"`
+	Longitude    float64 `query:"longitude" minimum:"-180" maximum:"180" example:"9.19" doc:"degrees east; also lng"`
+	Zone         string  `query:"zone" example:"H501/B12" doc:"cadastral code and zone code, in place of the coordinates"`
+	Surface      float64 `query:"surface" required:"true" minimum:"1" maximum:"1000000" example:"85" doc:"square metres, of the kind that the quotation counts: surface_kind says which"`
+	PropertyType string  `query:"property_type" example:"Abitazioni civili" doc:"name or code of the source; by default the prevalent one of the zone"`
+	Condition    string  `query:"condition" enum:"NORMALE,OTTIMO,SCADENTE" doc:"by default the prevalent one"`
+	Semester     string  `query:"semester" example:"2018/2" doc:"a loaded semester; by default the newest, from the active one backwards, that has the zone"`
+	Strict       bool    `query:"strict" doc:"look into the active publication only, not into older ones where it lacks the place"`
+}
+
+// estimateWire is an estimate; an empty object where no zone is, or the type is not
+// quoted there.
+type estimateWire struct {
+	Year             int          `json:"year,omitempty" example:"2018" doc:"of the publication"`
+	Semester         int          `json:"semester,omitempty" enum:"1,2" doc:"of the publication"`
+	Region           string       `json:"region,omitempty" doc:"in capitals, as the source has it"`
+	ProvinceCode     string       `json:"province_code,omitempty" doc:"two letters"`
+	Municipality     string       `json:"municipality,omitempty" example:"ROMA" doc:"name, in capitals"`
+	ISTATCode        string       `json:"istat_code,omitempty" doc:"empty where the source has none"`
+	CadastralCode    string       `json:"cadastral_code,omitempty" example:"H501" doc:"Belfiore code of the municipality"`
+	OMIZone          string       `json:"omi_zone,omitempty" example:"B12" doc:"code of the zone in its municipality"`
+	Zone             *zoneDetails `json:"zone,omitempty" doc:"what the source says of the zone"`
+	PropertyType     string       `json:"property_type,omitempty" example:"Abitazioni civili" doc:"as the source names it"`
+	PropertyTypeCode int          `json:"property_type_code,omitempty" example:"20" doc:"of the source"`
+	Condition        string       `json:"condition,omitempty" example:"NORMALE" doc:"OTTIMO, NORMALE or SCADENTE"`
+	Surface          float64      `json:"surface,omitempty" example:"85" doc:"square metres, as asked"`
+	SurfaceKind      *string      `json:"surface_kind,omitempty" enum:"gross,net" doc:"what the square metres of the sale measure; of the rent where no sale is quoted"`
+	Sale             *priceRange  `json:"sale,omitempty" doc:"euro for the whole surface; null: not quoted"`
+	Rent             *priceRange  `json:"rent,omitempty" doc:"euro a month for the whole surface; null: not quoted"`
+	Yield            *yieldRange  `json:"yield,omitempty" doc:"gross rent of a year in per cent of the price: lowest rent by highest price, highest by lowest; null where a side is not quoted"`
+	Source           string       `json:"source,omitempty" doc:"of the data: has to be named where it is shown"`
+	Caveat           string       `json:"caveat,omitempty" doc:"what an estimate is not"`
+}
+
+type yieldRange struct {
+	Min float64 `json:"min" doc:"lowest"`
+	Max float64 `json:"max" doc:"highest"`
+}
+
 type zoneQuery struct {
 	CadastralCode string `path:"cadastral_code" example:"F205" doc:"cadastral (Belfiore) code of the municipality"`
 	OMIZone       string `path:"omi_zone" example:"B12" doc:"code of the zone"`
