@@ -93,3 +93,65 @@ func (c *Client) Quotation(ctx context.Context, p Place) (*Quotation, error) {
 	}
 	return found, nil
 }
+
+// Estimate is what a property comes to by the quotation of its zone: not an appraisal.
+type Estimate struct {
+	Year             int           `json:"year"`
+	Semester         int           `json:"semester"`
+	Region           string        `json:"region"`
+	ProvinceCode     string        `json:"province_code"`
+	Municipality     string        `json:"municipality"`
+	ISTATCode        string        `json:"istat_code"`
+	CadastralCode    string        `json:"cadastral_code"`
+	OMIZone          string        `json:"omi_zone"`
+	Zone             QuotationZone `json:"zone"`
+	PropertyType     string        `json:"property_type"`
+	PropertyTypeCode int           `json:"property_type_code"`
+	Condition        string        `json:"condition"`
+	Surface          float64       `json:"surface"`
+	SurfaceKind      string        `json:"surface_kind"` // gross or net
+	Sale             *PriceRange   `json:"sale"`         // euro; nil: not quoted
+	Rent             *PriceRange   `json:"rent"`         // euro a month; nil: not quoted
+	Yield            *Yield        `json:"yield"`        // gross, per cent a year; nil where a side is not quoted
+	Source           string        `json:"source"`
+	Caveat           string        `json:"caveat"`
+}
+
+// Yield is from and to, in per cent.
+type Yield struct {
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+}
+
+// Property asks for an estimate.
+type Property struct {
+	Latitude, Longitude float64
+	Zone                string  // such as H501/B12, in place of the coordinates
+	Surface             float64 // square metres
+	PropertyType        string  // name or code of the source; empty: the prevalent one
+	Condition           string  // NORMALE, OTTIMO, SCADENTE; empty: the prevalent one
+	Semester            string  // such as 2018/2; empty: the newest that has the zone
+}
+
+// Estimate is what a property comes to by the quotations of its zone; nil where there
+// is no zone, or the type is not quoted in it. Source of the data: Agenzia Entrate -
+// OMI.
+func (c *Client) Estimate(ctx context.Context, p Property) (*Estimate, error) {
+	q := url.Values{"surface": {strconv.FormatFloat(p.Surface, 'f', -1, 64)}}
+	if p.Zone != "" {
+		q.Set("zone", p.Zone)
+	} else {
+		q.Set("latitude", strconv.FormatFloat(p.Latitude, 'f', -1, 64))
+		q.Set("longitude", strconv.FormatFloat(p.Longitude, 'f', -1, 64))
+	}
+	for name, value := range map[string]string{"property_type": p.PropertyType, "condition": p.Condition, "semester": p.Semester} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	found, _, err := ask[*Estimate](ctx, c, &call{method: http.MethodGet, path: "/IT-omi/estimate", query: q})
+	if err != nil || found == nil || found.OMIZone == "" {
+		return nil, err
+	}
+	return found, nil
+}

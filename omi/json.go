@@ -151,13 +151,10 @@ func appendRange(b []byte, r Range, quoted bool) []byte {
 }
 
 func appendSurface(b []byte, kind Surface) []byte {
-	switch kind {
-	case Gross:
-		return append(b, `"gross"`...)
-	case Net:
-		return append(b, `"net"`...)
+	if kind == SurfaceUnknown {
+		return append(b, "null"...)
 	}
-	return append(b, "null"...)
+	return appendText(b, kind.String())
 }
 
 // appendMilli appends thousandths as a decimal number without idle zeros.

@@ -240,3 +240,34 @@ var general = map[string]bool{
 	"VIA": true, "VIALE": true, "V": true, "VLE": true, "PIAZZA": true, "PZA": true, "PZZA": true, "P": true, "PIAZZALE": true, "PLE": true, "LARGO": true, "CORSO": true, "C": true, "SO": true, "ZZA": true,
 	"VICOLO": true, "STRADA": true, "LOCALITA": true, "LOC": true, "FRAZIONE": true, "FRAZ": true, "CONTRADA": true, "ZONA": true, "N": true, "NUMERO": true, "CIVICO": true, "ITALIA": true, "OMI": true,
 }
+
+// Match is a municipality that a search leads to, and what of it.
+type Match struct {
+	Area  Area
+	Whole bool // the municipality itself is meant: Zones are all that it has
+	Zones []Zone
+}
+
+// Find is what a search leads to: the municipalities of that name or code, else zones
+// by their code or words of their description beside the name of a municipality, else
+// the one municipality whose name has what is sought in it.
+func (ix *Index) Find(q string) []Match {
+	var all []Match
+	found, whole := ix.Search(q)
+	if whole == 0 {
+		for _, w := range ix.Whereabouts(q) {
+			if zones := ix.Described(w.Area.CadastralCode, w.Rest); len(zones) > 0 {
+				all = append(all, Match{Area: w.Area, Zones: zones})
+			}
+		}
+		if len(all) > 0 || len(found) != 1 {
+			return all
+		}
+		whole = 1
+	}
+	for _, a := range found[:whole] {
+		zones, _ := ix.ZonesOf(a.CadastralCode)
+		all = append(all, Match{Area: a, Whole: true, Zones: zones})
+	}
+	return all
+}

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"rogito.dev/rogito/omi"
 )
 
@@ -17,12 +15,8 @@ type degrees float64
 
 const minus = "−" // U+2212
 
-// Decode reads a coordinate.
-func (d *degrees) Decode(ctx *kong.DecodeContext) error {
-	var text string
-	if err := ctx.Scan.PopValueInto("degrees", &text); err != nil {
-		return err
-	}
+// parse reads a coordinate.
+func (d *degrees) parse(text string) error {
 	f, err := strconv.ParseFloat(strings.Replace(text, minus, "-", 1), 64)
 	point, comma := omi.DecimalPoint(strings.Replace(text, minus, "-", 1))
 	lat, lng, both := strings.Cut(text, ",")
@@ -43,8 +37,8 @@ func (d *degrees) Decode(ctx *kong.DecodeContext) error {
 // for a flag: they get the printed sign, which degrees reads. Everything else
 // is left alone, as is what stands after --.
 func negative(args []string) []string {
-	at := slices.Index(args, "lookup")
-	if at < 1 || args[at-1] != "omi" {
+	at := slices.Index(args, "omi")
+	if at < 0 || at+1 >= len(args) || args[at+1] != "lookup" && args[at+1] != "estimate" {
 		return args
 	}
 	args = slices.Clone(args)

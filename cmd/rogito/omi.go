@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	add(groupOMI, "omi", "publications of real-estate quotations: import, list, use, remove, lookup", func() any { return &omiCommand{} })
+	add(groupOMI, "omi", "publications of real-estate quotations: import, list, use, remove, lookup, estimate", func() any { return &omiCommand{} })
 }
 
 type omiCommand struct {
@@ -20,7 +20,10 @@ type omiCommand struct {
 	List   omiList   `cmd:"" help:"list the publications"`
 	Use    omiUse    `cmd:"" help:"make a semester the active one"`
 	Remove omiRemove `cmd:"" help:"remove a publication"`
-	Lookup omiLookup `cmd:"" help:"look up the zone at a place"`
+	Lookup omiLookup `cmd:"" help:"look up the zone at a place, or those of a municipality"`
+
+	Estimate  omiEstimate  `cmd:"" help:"what a property comes to by the quotations of its zone"`
+	Addresses omiAddresses `cmd:"" name:"import-addresses" help:"import street numbers (ANNCSU), by which the map finds addresses"`
 }
 
 // Help is the prose of the help page.

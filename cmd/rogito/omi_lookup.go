@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,52 +18,48 @@ import (
 )
 
 type omiLookup struct {
-	dataFlags
-	Latitude  degrees `arg:"" name:"lat" help:"degrees north; negative ones are south"`
-	Longitude degrees `arg:"" name:"lng" help:"degrees east; negative ones are west"`
-	Semester  string  `placeholder:"SEMESTER" help:"like 2018/2; by default the newest, from the active one backwards, that has a zone there"`
-	Strict    bool    `help:"look into the active publication only"`
-	Nearest   float64 `placeholder:"METRES" help:"outside every zone, the nearest within so many metres (at most 1000)"`
-	Geometry  string  `enum:"full,simplified,none" default:"full" help:"how much of the perimeter, with --json and --geojson: ${enum}"`
-	JSON      bool    `xor:"form" help:"print the zone as JSON"`
-	GeoJSON   bool    `name:"geojson" xor:"form" help:"print the zone as a GeoJSON Feature"`
+	omiPlace
+	Nearest  float64 `placeholder:"METRES" help:"outside every zone, the nearest within so many metres (at most 1000)"`
+	Geometry string  `enum:"full,simplified,none" default:"full" help:"how much of the perimeter, with --json and --geojson: ${enum}"`
+	JSON     bool    `xor:"form" help:"print the zone as JSON; of several an array"`
+	GeoJSON  bool    `name:"geojson" xor:"form" help:"print the zone as a GeoJSON Feature"`
+	CSV      bool    `xor:"form" help:"print the values as CSV"`
 }
 
 func (c *omiLookup) Run(s *session) error {
-	lat, lng := float64(c.Latitude), float64(c.Longitude)
-	if !(math.Abs(lat) <= 90) || !(math.Abs(lng) <= 180) {
-		return errors.New("the latitude must be between -90 and 90, the longitude between -180 and 180")
-	}
 	if !(c.Nearest >= 0 && c.Nearest <= 1000) {
 		return errors.New("--nearest must be from 0 to 1000 metres")
 	}
-	publications, err := c.publications(s)
+	found, err := c.find(s, c.Nearest)
 	if err != nil {
 		return err
 	}
-	z, distance, found := omi.Lookup(publications, lat, lng, c.Nearest)
-	ans := omi.Answer{Zone: z, Lat: lat, Lng: lng, Placed: true, Near: distance > 0, Distance: distance}
 	g := map[string]omi.Geometry{"full": omi.FullGeometry, "simplified": omi.SimplifiedGeometry, "none": omi.NoGeometry}[c.Geometry]
+	zones := zonesOf(found)
 	switch {
-	case !found:
+	case len(found) == 0:
 		if c.JSON || c.GeoJSON {
 			s.printf("{}\n")
 		}
-		s.notef("no OMI zone at latitude %g, longitude %g in %s", lat, lng, publications[0].Semester())
-		if omi.Swapped(lat, lng) {
-			s.notef("they look swapped: rogito omi lookup %g %g", lng, lat)
-		}
 		return exit{code: exitNotFound}
-	case z.Index() != publications[0]:
-		s.notef("publication %s does not cover this place: the answer is from %s", publications[0].Semester(), z.Index().Semester())
-	}
-	switch {
+	case c.CSV:
+		return omi.WriteCSV(s.stdout, zones)
+	case c.GeoJSON && len(found) > 1:
+		return printJSON(s, json.RawMessage(omi.AppendFeatureCollection(nil, zones, g)))
+	case c.JSON && len(found) > 1:
+		var all []json.RawMessage
+		for _, ans := range found {
+			all = append(all, ans.AppendJSON(nil, g))
+		}
+		return printJSON(s, all)
 	case c.JSON:
-		return printJSON(s, json.RawMessage(ans.AppendJSON(nil, g)))
+		return printJSON(s, json.RawMessage(found[0].AppendJSON(nil, g)))
 	case c.GeoJSON:
-		return printJSON(s, json.RawMessage(ans.AppendGeoJSON(nil, g)))
+		return printJSON(s, json.RawMessage(found[0].AppendGeoJSON(nil, g)))
+	case len(found) > 1:
+		return printZones(s.text(), zones)
 	}
-	return printZone(s.text(), ans)
+	return printZone(s.text(), found[0])
 }
 
 // exitNotFound: nothing is wrong, and nothing there.
@@ -72,32 +67,9 @@ const exitNotFound = 1
 
 // Help tells exit codes.
 func (omiLookup) Help() string {
-	return example("Exits 0 if there is a zone, 1 if there is none, 3 on an error. Degrees are written with a point.",
-		"rogito omi lookup 45.4642 9.19", "rogito omi lookup 45.4642 9.19 --semester 2018/2 --json")
-}
-
-// publications are those that may answer.
-func (c *omiLookup) publications(s *session) ([]*omi.Index, error) {
-	l, _, err := c.library(s)
-	if err != nil {
-		return nil, err
-	}
-	set := l.Current()
-	switch {
-	case c.Semester == "" && c.Strict:
-		return []*omi.Index{set.Active()}, nil
-	case c.Semester == "":
-		return set.Since(), nil
-	}
-	sem, err := omi.ParseSemester(c.Semester)
-	if err != nil {
-		return nil, err
-	}
-	ix, ok := set.Semester(sem)
-	if !ok {
-		return nil, named(omi.ErrUnknownSemester, c.Semester)
-	}
-	return []*omi.Index{ix}, nil
+	return example("A place by its degrees, which are written with a point; a municipality by its name, and in it a zone by its code or by words of its description. "+
+		"Exits 0 if there is a zone, 1 if there is none, 3 on an error.",
+		"rogito omi lookup 45.4642 9.19", "rogito omi lookup Milano", "rogito omi lookup Roma B29", "rogito omi lookup Milano --csv", "rogito omi lookup 45.4642 9.19 --semester 2018/2 --json")
 }
 
 // printZone is for people.
@@ -139,6 +111,41 @@ func printValues(out io.Writer, z omi.Zone) {
 		v := z.Value(i)
 		rows = append(rows, []string{visible.Line(v.Type), visible.Line(strings.ToLower(v.Condition) + prevalent(v)), amounts(v.Sale, v.SaleQuoted, oneSale == ""), amounts(v.Rent, v.RentQuoted, oneRent == "")})
 	}
+	printTable(out, rows, 2)
+}
+
+// printZones lists zones with what homes cost in them.
+func printZones(out io.Writer, zones []omi.Zone) error {
+	rows := [][]string{{"ZONE", "NAME", "HOMES €/m²"}}
+	town := ""
+	flush := func() {
+		if len(rows) > 1 {
+			printTable(out, rows, 2)
+			rows = rows[:1]
+		}
+	}
+	for _, z := range zones {
+		if m := z.Municipality(); m.CadastralCode != town {
+			flush()
+			if town != "" {
+				fmt.Fprintln(out)
+			}
+			town = m.CadastralCode
+			fmt.Fprintf(out, "%s (%s, %s), cadastral code %s, semester %s\n", visible.Line(m.Name), m.Province, m.Region, m.CadastralCode, z.Index().Semester())
+		}
+		price := "not quoted"
+		if v, ok := z.HomeValue(); ok {
+			price = amounts(v.Sale, true, false)
+		}
+		rows = append(rows, []string{z.Code(), visible.Line(z.Description()), price})
+	}
+	flush()
+	_, err := fmt.Fprintf(out, "\nSource: %s\n", omi.Attribution)
+	return err
+}
+
+// printTable aligns columns: the first so many to the left, the others to the right.
+func printTable(out io.Writer, rows [][]string, left int) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, cell := range r {
@@ -151,7 +158,7 @@ func printValues(out io.Writer, z omi.Zone) {
 			if i > 0 {
 				line += "  "
 			}
-			if space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)); i < 2 {
+			if space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)); i < left {
 				line += cell + space
 			} else {
 				line += space + cell

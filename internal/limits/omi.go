@@ -9,6 +9,9 @@ const (
 	OMIFile = 256 << 20
 	// OMIBytes is the most that a publication may unpack to.
 	OMIBytes = 4 << 30
+	// OMIAddresses is the most that the tables of street numbers may unpack to:
+	// those of all Italy have some 28 million rows.
+	OMIAddresses = 16 << 30
 	// OMINesting is how deep archives may lie in archives.
 	OMINesting = 3
 	// OMILine is the longest line of a table.

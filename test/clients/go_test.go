@@ -114,6 +114,12 @@ func testGoRest(ctx context.Context, t *testing.T, c *client.Client, request cli
 	if q, err := c.Quotation(ctx, client.Place{Latitude: 38, Longitude: 17}); err != nil || q != nil {
 		t.Errorf("in the open sea: %+v %v", q, err)
 	}
+	if e, err := c.Estimate(ctx, client.Property{Zone: "Z999/B1", Surface: 85}); err != nil || e == nil || e.Sale == nil || e.Sale.Min != 178500 || e.Yield == nil {
+		t.Errorf("an estimate: %+v %v", e, err)
+	}
+	if e, err := c.Estimate(ctx, client.Property{Latitude: 38, Longitude: 17, Surface: 85}); err != nil || e != nil {
+		t.Errorf("an estimate in the open sea: %+v %v", e, err)
+	}
 }
 
 // The types of the Go client have the members that the document gives them.
@@ -135,6 +141,7 @@ func TestGoClientFollowsTheDocument(t *testing.T) {
 		"Signer": client.Signer{}, "SignatureDocument": client.RecordDocument{}, "SignatureFile": client.RecordFile{}, "SignatureSummary": client.Summary{},
 		"OrderBody": client.Order{}, "Attributes": client.Subject{}, "Quotation": client.Quotation{}, "LatLng": client.LatLng{}, "ZoneDetails": client.QuotationZone{},
 		"Valuation": client.QuotationValue{}, "PriceRange": client.PriceRange{}, "PolygonRings": client.Polygon{}, "CertificateSummary": client.Certificate{},
+		"PropertyEstimate": client.Estimate{}, "YieldRange": client.Yield{},
 	} {
 		want := slices.Sorted(maps.Keys(doc.Components.Schemas[name].Properties))
 		if name == "CertificateSummary" { // one type has what lists and details show

@@ -148,7 +148,7 @@ func arrangeObject(doc jsontext.Value) ([]byte, error) {
 
 // loosen makes the schemas say what the wire does: an unknown member is
 // ignored (so a newer server may add some), and a pointer without omitempty
-// may be null.
+// may be null, as may one that is tagged so.
 func loosen(reg huma.Registry) {
 	for name, s := range reg.Map() {
 		if s.AdditionalProperties == false {
@@ -162,7 +162,7 @@ func loosen(reg huma.Registry) {
 			tag := f.Tag.Get("json")
 			key, _, _ := strings.Cut(tag, ",")
 			p := s.Properties[key]
-			if p == nil || p.Ref == "" || f.Type.Kind() != reflect.Pointer || strings.Contains(tag, "omit") {
+			if p == nil || p.Ref == "" || f.Type.Kind() != reflect.Pointer || strings.Contains(tag, "omit") && f.Tag.Get("null") == "" {
 				continue
 			}
 			s.Properties[key] = orNull(p)

@@ -51,7 +51,7 @@ func (o *OMI) estimate(ctx context.Context, r *http.Request, out *api.Encoded) e
 		if v, found = z.Quoted(kind, condition); !found {
 			message = notQuoted(z, kind, condition)
 		} else if e = z.Estimate(v, surface); e.Mixed() {
-			message = strings.TrimSpace(message + " The sale counts " + kindWord(v.Sale.Surface) + " square metres, the rent " + kindWord(v.Rent.Surface) + " ones.")
+			message = strings.TrimSpace(message + " The sale counts " + v.Sale.Surface.String() + " square metres, the rent " + v.Rent.Surface.String() + " ones.")
 		}
 	}
 	ids := ""
@@ -129,8 +129,4 @@ func notQuoted(z omi.Zone, kind, condition string) string {
 		kind += " in condition " + condition
 	}
 	return strings.TrimSpace(kind) + " is not quoted in zone " + z.Code() + " of " + z.Municipality().Name + ". Quoted there: " + strings.Join(types, ", ")
-}
-
-func kindWord(s omi.Surface) string {
-	return map[omi.Surface]string{omi.Gross: "gross", omi.Net: "net"}[s]
 }

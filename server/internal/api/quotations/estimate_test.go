@@ -13,7 +13,7 @@ func TestOMIEstimate(t *testing.T) {
 	s := newOMIServer(t)
 	for _, where := range []string{"latitude=38.6&longitude=17.6", "lat=38.6&lng=17.6", "zone=Z999/B1", "zone=z999%2Fb1"} {
 		a := s.get(t, "/IT-omi/estimate?surface=85&"+where)
-		var e estimateWire
+		var e propertyEstimate
 		dec := json.NewDecoder(bytes.NewReader(a.Data))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&e); err != nil || a.status != 200 {

@@ -58,7 +58,7 @@ func (o *OMI) registerLookup(a *api.API) {
 		Text:    "`matched_by` says how the zone of an older semester was found: by its perimeter, or by its code where the semester has none.",
 		Errors:  []fault.Code{281, 282, 283, 285, 286, 611}, Aliases: placeAliases,
 	}, o.history)
-	api.RegisterEncoded[estimateQuery, estimateWire](a, api.Op{
+	api.RegisterEncoded[estimateQuery, propertyEstimate](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/estimate", ID: "estimateProperty", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "What a property of a surface comes to by the quotations of its zone",
 		Text: "The place by coordinates, or a zone by its code (`zone=H501/B12`). Without `property_type` and `condition` the prevalent ones of the zone count. " +

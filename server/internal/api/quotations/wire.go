@@ -109,9 +109,9 @@ type estimateQuery struct {
 	Strict       bool    `query:"strict" doc:"look into the active publication only, not into older ones where it lacks the place"`
 }
 
-// estimateWire is an estimate; an empty object where no zone is, or the type is not
+// propertyEstimate is an estimate; an empty object where no zone is, or the type is not
 // quoted there.
-type estimateWire struct {
+type propertyEstimate struct {
 	Year             int          `json:"year,omitempty" example:"2018" doc:"of the publication"`
 	Semester         int          `json:"semester,omitempty" enum:"1,2" doc:"of the publication"`
 	Region           string       `json:"region,omitempty" doc:"in capitals, as the source has it"`
@@ -125,10 +125,10 @@ type estimateWire struct {
 	PropertyTypeCode int          `json:"property_type_code,omitempty" example:"20" doc:"of the source"`
 	Condition        string       `json:"condition,omitempty" example:"NORMALE" doc:"OTTIMO, NORMALE or SCADENTE"`
 	Surface          float64      `json:"surface,omitempty" example:"85" doc:"square metres, as asked"`
-	SurfaceKind      *string      `json:"surface_kind,omitempty" enum:"gross,net" doc:"what the square metres of the sale measure; of the rent where no sale is quoted"`
-	Sale             *priceRange  `json:"sale,omitempty" doc:"euro for the whole surface; null: not quoted"`
-	Rent             *priceRange  `json:"rent,omitempty" doc:"euro a month for the whole surface; null: not quoted"`
-	Yield            *yieldRange  `json:"yield,omitempty" doc:"gross rent of a year in per cent of the price: lowest rent by highest price, highest by lowest; null where a side is not quoted"`
+	SurfaceKind      *string      `json:"surface_kind,omitempty" nullable:"true" enum:"gross,net" doc:"what the square metres of the sale measure; of the rent where no sale is quoted"`
+	Sale             *priceRange  `json:"sale,omitempty" null:"true" doc:"euro for the whole surface; null: not quoted"`
+	Rent             *priceRange  `json:"rent,omitempty" null:"true" doc:"euro a month for the whole surface; null: not quoted"`
+	Yield            *yieldRange  `json:"yield,omitempty" null:"true" doc:"gross rent of a year in per cent of the price: lowest rent by highest price, highest by lowest; null where a side is not quoted"`
 	Source           string       `json:"source,omitempty" doc:"of the data: has to be named where it is shown"`
 	Caveat           string       `json:"caveat,omitempty" doc:"what an estimate is not"`
 }
