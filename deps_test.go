@@ -102,6 +102,7 @@ server/internal/audit       ades tsp internal/atomicfile server/internal/disk se
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/remote server/internal/store
 server/internal/callback    server/internal/disk server/internal/fault internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store server/internal/span server/internal/audit
 server/internal/mail        internal/atomicfile server/internal/job
+server/internal/geocode     internal/fetch
 server/internal/sms         internal/atomicfile internal/fetch
 server/internal/mail/mailtest
 server/internal/authority   server/internal/audit ades tsp internal/* server/internal/fault server/internal/keys server/internal/store

@@ -112,7 +112,7 @@ func cents(v float64) float64 { return math.Round(v*100) / 100 }
 // what that is for each year.
 func Change(from Range, was Semester, to Range, is Semester) (whole, yearly float64, ok bool) {
 	before, now := float64(from.Min)+float64(from.Max), float64(to.Min)+float64(to.Max)
-	years := float64(is.number()-was.number()) / 2
+	years := math.Abs(float64(is.number()-was.number())) / 2
 	if before <= 0 || now <= 0 || years == 0 {
 		return 0, 0, false
 	}

@@ -149,6 +149,7 @@ type SESConfig struct {
 type OMIConfig struct {
 	FreePerDay int    `yaml:"free_per_day" doc:"free quotations of an account in a day (UTC); -1: all are free"`
 	WatchDir   string `yaml:"watch_dir" doc:"folder whose publications are imported as they appear"`
+	Geocoder   string `yaml:"geocoder" doc:"service that finds addresses for /map, with {q} where they go: it answers GeoJSON (Photon, Pelias) or a list as Nominatim; what visitors write and is no municipality is sent there; empty: none is asked"`
 	// AllowPartial rules the watched folder only: whoever imports otherwise says so.
 	AllowPartial bool `yaml:"allow_partial" doc:"import from watch_dir also what lacks perimeters for half of its zones, or files"`
 }

@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"rogito.dev/rogito/server/internal/geocode"
 	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -264,7 +265,7 @@ func (c *Config) checkMaster() error {
 
 // check finds what cannot work, before anything is opened.
 func (c *Config) check() error {
-	if err := errors.Join(c.TLS.Check(), c.CORS.Check(), c.Mail.Check(), c.SMS.Check()); err != nil {
+	if err := errors.Join(c.TLS.Check(), c.CORS.Check(), c.Mail.Check(), c.SMS.Check(), geocode.Check(c.OMI.Geocoder)); err != nil {
 		return err
 	}
 	if err := c.checkMaster(); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
+	"rogito.dev/rogito/server/internal/geocode"
+	"rogito.dev/rogito/server/internal/pages/omimap"
 	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -29,6 +31,31 @@ func (s *Server) SharePublications(ctx context.Context) error {
 		return err
 	}
 	return k.Share(ctx)
+}
+
+// addressFinder finds addresses for the map: in what was imported, and by a geocoder.
+type addressFinder struct {
+	*publication.Service
+	geocoder *geocode.Client
+}
+
+func (s *Server) finder() addressFinder {
+	f := addressFinder{Service: s.publications}
+	if s.cfg.OMI.Geocoder != "" {
+		f.geocoder = geocode.New(s.cfg.OMI.Geocoder, s.sig.guard)
+	}
+	return f
+}
+
+func (f addressFinder) Locates() bool { return f.geocoder != nil }
+
+func (f addressFinder) Locate(ctx context.Context, sought string) ([]omimap.Located, error) {
+	found, err := f.geocoder.Find(ctx, sought)
+	var all []omimap.Located
+	for _, p := range found {
+		all = append(all, omimap.Located(p))
+	}
+	return all, err
 }
 
 // startPublications keeps the quotations up to date until the context ends.

@@ -112,7 +112,7 @@ func picture(file, called string) (name string, content []byte, err error) {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
-	quoted := omimap.New(site, s.publications, mapPerMinute)
+	quoted := omimap.New(site, s.publications, s.finder(), mapPerMinute)
 	a.Mount("/map", quoted)
 	a.Mount("/map/*", quoted)
 	console := s.mountDesk(a, site)

@@ -167,8 +167,33 @@ func testRequestRefusals(t *testing.T, w *world) {
 		}
 		g.do("POST", path, c.body(doc, m{"title": 7})).refused(t, "title", 400, 100, "title")
 		g.do("POST", path, c.body(doc, m{"description": m{}})).refused(t, "description", 400, 100, "description")
-		for _, mediaType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "multipart/form-data; boundary=x", "junk"} {
+		for _, mediaType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "multipart/form-data", "junk"} {
 			g.do("POST", path, `{}`, "Content-Type", mediaType).refused(t, mediaType, 415, 103)
+		}
+		g.do("POST", path, `{}`, "Content-Type", "multipart/form-data; boundary=x").refused(t, "no form", 400, 100)
+		text := func(fields m) map[string][]byte {
+			all := map[string][]byte{"certificateUsername": []byte("u"), "certificatePassword": []byte("p"), "certificateOtp": []byte("123456")}
+			for name, value := range fields {
+				all[name] = []byte(value.(string))
+			}
+			return all
+		}
+		for _, x := range []struct {
+			name   string
+			fields m
+			status int
+			code   int
+		}{
+			{"no file", m{}, 422, 615}, {"a text for a file", m{"inputDocuments": "https://example.org/x.pdf"}, 422, 615},
+			{"options", m{"options": "{"}, 422, 625}, {"an unknown option", m{"options": `{"page":"x"}`}, 422, 625}, {"callback", m{"callback": "x"}, 422, 704}, {"type", m{"signatureType": "x"}, 422, 622},
+			{"no UTF-8", m{"title": "\xff"}, 400, 100},
+		} {
+			files := map[string][]byte{"inputDocuments": []byte("a")}
+			if x.code == 615 {
+				files = nil
+			}
+			contentType, body := multipartOf(text(x.fields), files)
+			g.do("POST", path, body.String(), "Content-Type", contentType).refused(t, kind+", form, "+x.name, x.status, x.code)
 		}
 		g.do("POST", path, `{}`, "Content-Encoding", "gzip").refused(t, "gzip", 415, 103)
 		g.do("POST", path, c.body(doc), "Authorization", "").refused(t, "no token", 401, 125)

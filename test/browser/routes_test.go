@@ -21,7 +21,7 @@ import (
 // no page of ours to a person.
 var notPages = map[string]string{
 	"/favicon.ico": "a redirection", "/console": "a redirection", "/docs/": "a redirection", "/console/{$}": "a redirection",
-	"/pages/*": "style sheets and scripts", "/docs/*": "style sheets and scripts", "/docs/start.js": "a script", "/map/areas": "outlines for the script",
+	"/pages/*": "style sheets and scripts", "/docs/*": "style sheets and scripts", "/docs/start.js": "a script", "/map/areas": "outlines for the script", "/map/values.csv": "a table to download",
 	"/map/*": "below it: /map/areas", "/console/*": "what is below it is listed by itself", "/console/": "an error page: TestDeskLooks",
 	"/docs": "the reference of the API is a page of others: TestDocsPages", "/demo/*": "stands in for the pages of identity providers, in a sandbox",
 	"/docs/errors":     "a part of the reference, in English: TestDocsPages looks at it in every way",

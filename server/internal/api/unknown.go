@@ -167,7 +167,7 @@ func (s *shape) names(path string) []string {
 // meant.
 func (k *knowledge) unknownInForm(c *call, parts []upload.Part) {
 	for _, p := range parts {
-		if k.form.members[p.Field] == nil {
+		if k.form.members[p.Field] == nil && !slices.Contains(k.aliases, p.Field) {
 			c.ignore(p.Field, func() []string {
 				return slices.DeleteFunc(k.form.names(""), func(name string) bool {
 					m := k.form.members[name]

@@ -63,6 +63,14 @@ func Open(cfg Config) (*Service, error) {
 	return k, nil
 }
 
+// Addresses finds a street and a number among those that were imported.
+func (k *Service) Addresses(cadastral, sought string) ([]omi.Address, error) {
+	return k.library.Addresses(cadastral, sought)
+}
+
+// HasAddresses says whether street numbers were imported.
+func (k *Service) HasAddresses() bool { return k.library.HasAddresses() }
+
 // Check names publications whose files are damaged.
 func (k *Service) Check() error { return k.library.Check() }
 

@@ -132,20 +132,21 @@ func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
 	}
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/" + kind.CertificateType(), ID: "sign" + strings.ToUpper(string(kind[:1])) + string(kind[1:]), Tag: signatureTag,
-		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout, Examples: signExamples(kind), Aliases: []string{"inputDocument"},
+		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout, Examples: signExamples(kind), Aliases: []string{"inputDocument"}, Form: signatureForm{},
 		Text: "Answers with the record: DONE or ERROR, or waiting where `options` asks for asynchronous work. " +
 			"A record in ERROR comes in a successful envelope: a wrong username, password or code is HTTP 200 with `success` true, `state` ERROR and `errorNumber` 110. " +
 			"Look at `state`, not at the status; `errorNumber` and `errorMessage` say what went wrong. " +
+			"The call may also be a form (multipart/form-data): files as `inputDocuments`, the other members as fields, `options` and `callback` as JSON. " +
 			"An `Idempotency-Key` whose record was deleted since is 404 with 140.",
 	}, handler, replay)
 }
 
 func (s *Signatures) sign(ctx context.Context, kind keys.Kind, in *signInput) (api.Reply[signatureRecord], error) {
-	members, err := in.Body.Object()
+	members, files, err := formOrJSON(&in.Body)
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
-	req, err := s.Service.Requests.Parse(kind, members, in.Body.Spool)
+	req, err := s.Service.Requests.ParseFiles(kind, members, files, in.Body.Spool)
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}

@@ -51,6 +51,7 @@ type figure struct {
 	X, Y          int
 	Frame         string // what is shown, as four numbers in degrees: for the script
 	Place         string // the marked one, as two numbers
+	Hatched       bool   // areas of another semester are among the shapes
 
 	west, top, scale float64
 }
@@ -60,6 +61,7 @@ type shape struct {
 	Path, Link, Title string
 	Class             int
 	Current           bool
+	Other             bool // its price is of another semester than the colours
 }
 
 // mercator is the projection of latitudes, in degrees like longitudes: angles stay
@@ -107,6 +109,9 @@ func (f *figure) add(o omi.Outline, s shape) {
 			lastX, lastY, command = x, y, 'l'
 		}
 		b = append(b, 'z')
+	}
+	if s.Other {
+		f.Hatched = true
 	}
 	if len(b) > 0 {
 		s.Path = string(b)

@@ -39,17 +39,28 @@ func (v *request) search() (to string, err error) {
 			}
 		}
 	}
-	if whole == 1 || len(found) == 1 {
+	if whole == 1 {
 		return v.link("municipality", found[0].CadastralCode), nil
 	}
 	if whole > 1 {
 		found = found[:whole]
 	}
+	if whole == 0 {
+		if to, ok := v.beyond(); ok {
+			return to, nil
+		}
+	}
 	if len(found) == 0 {
 		v.Heading = v.Q
-		v.Alert = look.T("No municipality is called “%s” here. Try the beginning of its name, or coordinates such as 45.4642, 9.19.", "Qui nessun comune si chiama “%s”. Prova con l'inizio del nome, o con coordinate come 45.4642, 9.19.").With(v.Q)
+		v.Alert = look.T("No municipality and no zone is called “%s” here. Try a municipality, a municipality and a zone (Roma B29), or coordinates such as 45.4642, 9.19.", "Qui nessun comune e nessuna zona si chiama “%s”. Prova con un comune, un comune e una zona (Roma B29), o coordinate come 45.4642, 9.19.").With(v.Q)
+		if v.addresses {
+			v.Alert = look.T("No municipality and no zone is called “%s” here. Try an address with its municipality (via Torino 10, Milano), a municipality and a zone (Roma B29), or coordinates such as 45.4642, 9.19.", "Qui nessun comune e nessuna zona si chiama “%s”. Prova con un indirizzo e il suo comune (via Torino 10, Milano), un comune e una zona (Roma B29), o coordinate come 45.4642, 9.19.").With(v.Q)
+		}
 		v.overview()
 		return "", nil
+	}
+	if len(found) == 1 {
+		return v.link("municipality", found[0].CadastralCode), nil
 	}
 	v.overview()
 	v.Regions = nil
@@ -66,7 +77,7 @@ func (v *request) list(found []omi.Area) {
 	for _, a := range found {
 		v.Found = append(v.Found, line{
 			Link: v.link("municipality", a.CadastralCode), Name: properName(a.Name), More: provinceName(a.Province) + ", " + properName(a.Region),
-			Price: v.price(a.Homes), Class: colour(a.Homes),
+			Price: v.price(a.Homes), Class: colour(a.Homes), Other: v.otherOf(a.CadastralCode),
 		})
 	}
 }
@@ -84,6 +95,7 @@ func (v *request) overview() {
 			v.Heading = properName(ix.Provinces()[0].Region)
 		}
 	}
+	v.scale(v.drawn.semesterOf(drawn))
 	byRegion := map[string][]line{}
 	for _, a := range ix.Provinces() {
 		byRegion[a.Region] = append(byRegion[a.Region], line{Link: v.link("province", a.Province), Name: provinceName(a.Province), Price: v.price(a.Homes), Class: colour(a.Homes)})
@@ -135,17 +147,18 @@ func (v *request) province(code string) error {
 		return look.Refusal(fault.NotFound, look.T("There is no such province here.", "Qui non c'è nessuna provincia con questa sigla."))
 	}
 	slices.SortFunc(here, func(a, b omi.Area) int { return strings.Compare(a.Name, b.Name) })
+	v.scale(v.drawn.common(drawn))
 	v.Heading = look.T("Province of %s", "Provincia di %s").With(provinceName(code)).In(v.lang)
 	v.Title = look.T("Province of %s: property values", "Provincia di %s: quotazioni immobiliari").With(provinceName(code))
 	v.Path = []line{v.italy()}
 	v.Keep = []field{{"province", code}}
 	for _, a := range here {
-		v.Found = append(v.Found, line{Link: v.link("municipality", a.CadastralCode), Name: properName(a.Name), Price: v.price(a.Homes), Class: colour(a.Homes)})
+		v.Found = append(v.Found, line{Link: v.link("municipality", a.CadastralCode), Name: properName(a.Name), Price: v.price(a.Homes), Class: colour(a.Homes), Other: v.otherOf(a.CadastralCode)})
 	}
 	v.Map = newFigure(frame(box))
 	for _, a := range drawn {
 		if v.draws {
-			v.Map.add(a.Outline(), shape{Link: v.link("municipality", a.CadastralCode), Title: properName(a.Name), Class: colour(v.drawn.town(a))})
+			v.Map.add(a.Outline(), shape{Link: v.link("municipality", a.CadastralCode), Title: properName(a.Name), Class: colour(v.drawn.town(a)), Other: v.otherOf(a.CadastralCode) != ""})
 		}
 	}
 	return nil
@@ -155,6 +168,9 @@ func (v *request) province(code string) error {
 type zoneLine struct {
 	line
 	Code, Band string
+	ID         string // with the cadastral code, as it is named elsewhere
+	Compared   bool
+	homes      int32
 }
 
 // municipality shows the zones of a municipality, and one of them by its code.
@@ -193,6 +209,12 @@ func (v *request) town(a omi.Area, ix *omi.Index, chosen omi.Zone) {
 		v.Note = look.T("This semester has no perimeters of this municipality: its zones are known by their names only.", "Di questo comune il semestre non ha i perimetri: le zone si conoscono solo per nome.")
 	}
 	drawn, in, _ := v.drawn.find(a.CadastralCode)
+	if in != nil {
+		v.scale(v.drawn.semesterOf(in))
+	} else {
+		v.scale(ix.Semester().String())
+	}
+	v.Table = v.table(a.CadastralCode)
 	links := map[string]string{} // by code
 	zones, _ := ix.ZonesOf(a.CadastralCode)
 	for _, z := range zones {
@@ -205,8 +227,11 @@ func (v *request) town(a omi.Area, ix *omi.Index, chosen omi.Zone) {
 		links[z.Code()] = to
 		v.Zones = append(v.Zones, zoneLine{
 			line: line{Link: to, Name: cmp.Or(sentence(z.Description()), z.Code()), Price: v.price(z.Homes()), Class: colour(z.Homes()), Current: z == chosen},
-			Code: z.Code(), Band: bands[z.Band()].In(v.lang),
+			Code: z.Code(), Band: bands[z.Band()].In(v.lang), ID: a.CadastralCode + "/" + z.Code(), Compared: slices.Contains(v.compare, a.CadastralCode+"/"+z.Code()), homes: z.Homes(),
 		})
+	}
+	if v.Sorted {
+		slices.SortStableFunc(v.Zones, func(a, b zoneLine) int { return cmp.Compare(b.homes, a.homes) })
 	}
 	v.Map = newFigure(frame(drawn.Box))
 	if !v.draws || in == nil {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"rogito.dev/rogito/omi"
 )
 
 // provinces are the names of the provinces by their letters, those of the cadastre
@@ -43,6 +45,9 @@ var accents = map[rune]rune{'a': 'à', 'e': 'è', 'i': 'ì', 'o': 'ò', 'u': 'ù
 // for accents and apostrophes, as people do: "FORLI`" is Forlì, "SANT`ANGELO IN
 // VADO" Sant'Angelo in Vado.
 func properName(s string) string {
+	if both := omi.Names(s); len(both) > 1 { // "BOLZANO .BOZEN."
+		return properName(both[0]) + " / " + properName(both[1])
+	}
 	runes := []rune(strings.ToLower(s))
 	var b strings.Builder
 	for i := 0; i < len(runes); {

@@ -9,6 +9,7 @@ package omimap
 
 import (
 	"compress/gzip"
+	"context"
 	"embed"
 	"io"
 	"net/http"
@@ -34,17 +35,35 @@ type Pages struct {
 	site         *look.Site
 	set          *look.Set
 	publications Publications
+	finder       Finder
 	limit        api.PerMinute
 	perMinute    int
 }
 
+// Finder finds addresses.
+type Finder interface {
+	// Addresses finds a street and a number in a municipality.
+	Addresses(cadastral, sought string) ([]omi.Address, error)
+	HasAddresses() bool
+	// Locate asks a geocoder, where there is one.
+	Locate(ctx context.Context, sought string) ([]Located, error)
+	Locates() bool
+}
+
+// Located is a place that a geocoder knows.
+type Located struct {
+	Name     string
+	Lat, Lng float64
+}
+
 // New returns the handler of /map and what is below it. An address may ask for so
 // many pages and tiles a minute; 0: no limit.
-func New(site *look.Site, publications Publications, perMinute int) http.Handler {
-	p := &Pages{site: site, set: site.Set(files), publications: publications, perMinute: perMinute}
+func New(site *look.Site, publications Publications, finder Finder, perMinute int) http.Handler {
+	p := &Pages{site: site, set: site.Set(files), publications: publications, finder: finder, perMinute: perMinute}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /map", p.limited(compressed(p.show)))
 	mux.HandleFunc("GET /map/areas", p.limited(compressed(p.tile)))
+	mux.HandleFunc("GET /map/values.csv", p.limited(compressed(p.csv)))
 	mux.HandleFunc("/", site.NotFound)
 	return mux
 }
@@ -133,6 +152,14 @@ type page struct {
 	More      int    // of them that are not shown
 	Zones     []zoneLine
 	Zone      *zoneView
+	Scale     string   // the semester that colours are of
+	Others    []string // those of hatched areas
+	Table     string   // where the values are as CSV
+	Sorted    bool     // zones by price
+	SortLink  string
+	Compare   []comparedLine
+	Surface   string // as it was asked for
+	Addressed bool   // addresses are found too
 }
 
 type field struct{ Name, Value string }
@@ -142,6 +169,7 @@ type line struct {
 	Link, Name, More, Price string
 	Class                   int
 	Current                 bool
+	Other                   string // the semester, where it is another than that of the colours
 }
 
 // group is a region and its provinces.
@@ -158,6 +186,12 @@ type request struct {
 	drawn drawing // those that are drawn
 	lang  paper.Lang
 	draws bool // the answer has a drawing
+
+	finder    Finder
+	addresses bool
+	ctx       context.Context
+	compare   []string
+	ask       asked
 }
 
 // part is the header by which the script asks for what is beside the map only.
@@ -173,10 +207,15 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 	v := &request{page: &page{Q: q.Get("q"), Source: omi.Attribution, Semester: q.Get("semester")}, set: set, lang: look.Language(r), draws: r.Header.Get(part) == ""}
 	v.Head = look.Head{Title: look.T("Property values on the map", "Quotazioni immobiliari sulla mappa"), Door: "/map", Scripts: []string{"map.js"}, Styles: []string{"map.css"}, Wide: true}
 	v.Legend = legend(v.lang)
+	v.ctx, v.finder, v.addresses = r.Context(), p.finder, p.finder.HasAddresses() || p.finder.Locates()
+	v.Addressed, v.Sorted, v.compare = v.addresses, q.Get("sort") == "price", q["compare"][:min(len(q["compare"]), mostCompared)]
+	v.ask = asked{surface: q.Get("surface"), kind: q.Get("type"), condition: q.Get("condition")}
+	v.Surface, v.SortLink = v.ask.surface, sortLink(q)
 	status := http.StatusOK
 	var err error
 	if v.shown, err = layersOf(set, v.Semester); err == nil {
 		v.drawn = drawingOf(set, v.shown)
+		v.comparison()
 		var to string
 		if to, err = v.answer(q); to != "" {
 			http.Redirect(w, r, to, http.StatusSeeOther)
@@ -187,7 +226,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusUnprocessableEntity
 		v.Alert, v.Semester, v.shown = look.Sentence(err), "", set.Since()
 		v.drawn = drawingOf(set, v.shown)
-		v.Regions, v.Found, v.Zones, v.Zone, v.Path, v.Map = nil, nil, nil, nil, nil, nil
+		v.Regions, v.Found, v.Zones, v.Zone, v.Path, v.Map, v.Compare = nil, nil, nil, nil, nil, nil, nil
 		v.overview()
 	}
 	v.Sample, v.Tiles = v.shown[0].Report().Sample, v.drawn.version()

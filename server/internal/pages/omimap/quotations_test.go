@@ -2,6 +2,7 @@ package omimap
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -82,7 +83,7 @@ func country(t *testing.T) (*omi.Library, http.Handler) {
 	}
 	publish(t, lib, "2017/1", ground...)
 	publish(t, lib, "2025/2", area{"F205", "MILANO", "MI", "B1", [4]float64{9.1, 45.4, 9.2, 45.5}, 4000, 5000})
-	return lib, New(look.NewSite(look.Options{}), keeper{lib}, 0)
+	return lib, New(look.NewSite(look.Options{}), keeper{lib}, nowhere{lib}, 0)
 }
 
 type keeper struct{ *omi.Library }
@@ -157,9 +158,17 @@ func TestSemestersSideBySide(t *testing.T) {
 }
 
 func TestSearchLeads(t *testing.T) {
-	_, h := country(t)
+	lib, h := country(t)
+	table := filepath.Join(t.TempDir(), "INDIR.csv")
+	if err := os.WriteFile(table, []byte("CODICE_COMUNE;ODONIMO;CIVICO;ESPONENTE;COORD_X_COMUNE;COORD_Y_COMUNE\nF205;VIA TORINO;10;;9,18;45,46\nF205;VIA TORINO;12;;9,181;45,461\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lib.ImportAddresses(t.Context(), []string{table}, nil); err != nil {
+		t.Fatal(err)
+	}
 	for q, want := range map[string]string{
 		"milano": "/map?municipality=F205", "FORLÌ": "/map?municipality=A003", "forli'": "/map?municipality=A003", "mila": "/map?municipality=F205", "samone tn": "/map?municipality=A002", "f205": "/map?municipality=F205",
+		"milano c1": "/map?lat=45.412503&lng=9.249985", "zona B1, Milano": "/map?lat=45.487502&lng=9.150094", "59100": "/map?lat=43.88&lng=11.1", "via torino 10, milano": "/map?lat=45.46&lng=9.18",
 		"45.45,9.15": "/map?lat=45.45&lng=9.15", "45,45; 9,15": "/map?lat=45.45&lng=9.15", "45.45 9.15": "/map?lat=45.45&lng=9.15", "9.15,45.45": "/map?lat=9.15&lng=45.45",
 	} {
 		resp, _ := ask(h, "/map?q="+strings.NewReplacer(" ", "+", ";", "%3B", ",", "%2C", "Ì", "%C3%8C").Replace(q))
@@ -175,7 +184,7 @@ func TestSearchLeads(t *testing.T) {
 	if resp.StatusCode != 200 || strings.Count(body, ">Samone</a>") != 2 || !strings.Contains(body, "Torino") || !strings.Contains(body, "Trento") {
 		t.Errorf("two of one name: %d", resp.StatusCode)
 	}
-	for q, say := range map[string]string{"nowhere": "nessun comune", "%3Cscript%3Ealert(2)%3C/script%3E": "nessun comune", "99.5,200": "non esistono"} {
+	for q, say := range map[string]string{"nowhere": "nessun comune", "%3Cscript%3Ealert(2)%3C/script%3E": "nessun comune", "milano+zz9": "nessuna zona", "99.5,200": "non esistono"} {
 		_, body := ask(h, "/map?q="+q)
 		if m := alert.FindStringSubmatch(body); m == nil || !strings.Contains(m[1], say) {
 			t.Errorf("%s: %v", q, m)
@@ -302,7 +311,7 @@ func TestTiles(t *testing.T) {
 			t.Errorf("%s: %v", query, resp.Header)
 		}
 		for _, a := range tile.Areas {
-			shapes += len(a) - 4
+			shapes += len(a) - 6
 		}
 		return len(tile.Areas), shapes
 	}
@@ -343,7 +352,7 @@ func TestSampleIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := New(look.NewSite(look.Options{Sandbox: true}), keeper{lib}, 0)
+	h := New(look.NewSite(look.Options{Sandbox: true}), keeper{lib}, nowhere{lib}, 0)
 	_, body := ask(h, "/map")
 	if !strings.Contains(body, "isola inventata") || !strings.Contains(body, "<path") {
 		t.Error("the sample is not shown, or not told")
@@ -358,7 +367,7 @@ func TestSampleIsShown(t *testing.T) {
 }
 
 func TestNothingIsLoaded(t *testing.T) {
-	h := New(look.NewSite(look.Options{}), none{}, 0)
+	h := New(look.NewSite(look.Options{}), none{}, nowhere{}, 0)
 	for _, path := range []string{"/map", "/map/areas?level=provinces"} {
 		if resp, body := ask(h, path); resp.StatusCode != 503 || !alert.MatchString(body) {
 			t.Errorf("%s: %d", path, resp.StatusCode)
@@ -376,7 +385,7 @@ func FuzzAddress(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	h := New(look.NewSite(look.Options{}), keeper{lib}, 0)
+	h := New(look.NewSite(look.Options{}), keeper{lib}, nowhere{lib}, 0)
 	for _, q := range []string{"lat=38.6&lng=17.6&vs=2018/2", "q=isola", "municipality=Z999&zone=B1", "province=XX", "semester=2026/1", "lat=-90&lng=180", "q=1e5,3"} {
 		f.Add(q)
 	}
@@ -394,7 +403,7 @@ func FuzzAddress(f *testing.F) {
 // An address that asks without end is asked to wait, with a page; others are not.
 func TestMapIsLimited(t *testing.T) {
 	lib, _ := country(t)
-	h := New(look.NewSite(look.Options{}), keeper{lib}, 2)
+	h := New(look.NewSite(look.Options{}), keeper{lib}, nowhere{lib}, 2)
 	ask := func(from, path string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.RemoteAddr = from
@@ -412,5 +421,87 @@ func TestMapIsLimited(t *testing.T) {
 	}
 	if w := ask("192.0.2.2:1", "/map"); w.Code != http.StatusOK {
 		t.Errorf("somebody else: %d", w.Code)
+	}
+}
+
+// nowhere has the addresses of a library, and no geocoder but one that knows Prato.
+type nowhere struct{ *omi.Library }
+
+func (n nowhere) HasAddresses() bool { return n.Library != nil && n.Library.HasAddresses() }
+
+func (nowhere) Locates() bool { return true }
+
+func (nowhere) Locate(_ context.Context, sought string) ([]Located, error) {
+	if sought == "59100" {
+		return []Located{{"59100 Prato", 43.88, 11.1}}, nil
+	}
+	return nil, nil
+}
+
+// Colours are of one semester: what is published for another is hatched, in the
+// drawing and in lists, and the text above the map says so.
+func TestOneSemesterAScale(t *testing.T) {
+	_, h := country(t)
+	for path, want := range map[string]struct {
+		scale, others string
+		hatched       int
+	}{
+		"/map":                                   {"2018/2", "2025/2", 0}, // provinces are of the broadest
+		"/map?province=MI":                       {"2025/2", "2018/2", 1},
+		"/map?municipality=F205":                 {"2025/2", "2018/2", 0},
+		"/map?municipality=A003":                 {"2018/2", "2025/2", 0},
+		"/map?lat=45.45&lng=9.15":                {"2025/2", "2018/2", 0},
+		"/map?province=MI&semester=2018/2":       {"2018/2", "", 0},
+		"/map?municipality=F205&semester=2017/1": {"2017/1", "", 0},
+	} {
+		_, body := ask(h, path)
+		if !strings.Contains(body, `data-scale="`+want.scale+`"`) || !strings.Contains(body, "Colori: semestre "+want.scale+".") {
+			t.Errorf("%s: %s", path, regexp.MustCompile(`data-scale="[^"]*"`).FindString(body))
+		}
+		if has := strings.Contains(body, "pubblicate per un altro semestre ("+want.others+")"); has != (want.others != "") {
+			t.Errorf("%s: the other semesters are not as they should: %q", path, want.others)
+		}
+		if n := strings.Count(body, `fill="url(#hatch)"`); n != want.hatched {
+			t.Errorf("%s: %d hatched areas, want %d", path, n, want.hatched)
+		}
+		if has := strings.Contains(body, `id="other-key" hidden`); has == (want.others != "") {
+			t.Errorf("%s: the legend does not fit", path)
+		}
+	}
+	_, tile := ask(h, "/map/areas?level=municipalities&x=9&y=45")
+	if !strings.Contains(tile, `"F205",4500,"2025/2",2`) || !strings.Contains(tile, `"A004",800,"2018/2",2`) {
+		t.Errorf("the semesters are not in the tile: %.300s", tile)
+	}
+}
+
+func TestEstimateOnThePage(t *testing.T) {
+	_, h := country(t)
+	_, body := ask(h, "/map?lat=45.45&lng=9.15&surface=85")
+	for _, want := range []string{`id="sale">340.000–425.000 €<`, `id="rent">340–434 €<`, "non è una perizia", "1,0–1,5 %"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%q is not there", want)
+		}
+	}
+	for _, bad := range []string{"x", "0", "-3", "1e9", "NaN"} {
+		if _, body := ask(h, "/map?lat=45.45&lng=9.15&surface="+bad); !strings.Contains(body, "Scrivi una superficie") {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+	if _, body := ask(h, "/map?lat=45.45&lng=9.15&surface=85&type=Box&condition=OTTIMO"); !strings.Contains(body, "non è quotata") {
+		t.Error("what is not quoted is estimated")
+	}
+	_, body = ask(h, "/map?municipality=F205&semester=2018/2&compare=F205/B1&compare=F205/C1&compare=F205/X9&compare=x")
+	if !strings.Contains(body, `id="compare"`) || strings.Count(body[strings.Index(body, `id="compare"`):strings.Index(body, `class="listed"`)], "<tr>") != 3 {
+		t.Error("two zones are not beside one another")
+	}
+	resp, table := ask(h, "/map/values.csv?municipality=F205&semester=2018/2")
+	if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/csv") || strings.Count(table, "\n") != 5 || !strings.Contains(table, "Agenzia Entrate - OMI") {
+		t.Errorf("%d %s", resp.StatusCode, table)
+	}
+	if resp, table := ask(h, "/map/values.csv?municipality=F205&zone=C1&semester=2018/2"); resp.StatusCode != 200 || strings.Count(table, "\n") != 3 {
+		t.Errorf("%d %s", resp.StatusCode, table)
+	}
+	if resp, _ := ask(h, "/map/values.csv?municipality=Z000"); resp.StatusCode != 404 {
+		t.Errorf("%d for a town that there is not", resp.StatusCode)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -83,6 +84,24 @@ func (d drawing) province(a omi.Area) int32 {
 		}
 	}
 	return 0
+}
+
+// semesterOf is the semester of the prices of what a publication draws.
+func (d drawing) semesterOf(ix *omi.Index) string {
+	if d.values != nil {
+		ix = d.values
+	}
+	return ix.Semester().String()
+}
+
+// semesters are those of all prices on the map, the newest first. Prices of two of
+// them are not to be compared by their colours.
+func (d drawing) semesters() []string {
+	seen := map[string]bool{}
+	d.areas(func(_ omi.Area, ix *omi.Index) { seen[d.semesterOf(ix)] = true })
+	all := slices.Sorted(maps.Keys(seen))
+	slices.Reverse(all)
+	return all
 }
 
 // version names what is shown: addresses of tiles hold it, so that they may be kept.
@@ -174,15 +193,16 @@ func (p *Pages) tile(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b) // the client may be gone
 }
 
-// Every tile is {"areas": [[name, province, code, price, [zone, price, outline]…]…]}
-// with prices in whole euro, 0 for none. A province or a municipality is drawn as a
+// Every tile is {"areas": [[name, province, code, price, semester, quoted, [zone, price, outline]…]…]}
+// with prices in whole euro, 0 for none, and the number of quoted values. A province or a municipality is drawn as a
 // zone without a code, with the price of the area.
 
 func provinceTile(shown drawing) []byte {
 	b := []byte(`{"areas":[`)
-	for _, a := range shown.broadest().Provinces() {
+	broadest := shown.broadest()
+	for _, a := range broadest.Provinces() {
 		if a.Drawn {
-			b = openArea(b, provinceName(a.Province), a.Province, "", shown.province(a))
+			b = openArea(b, a, provinceName(a.Province), shown.province(a), shown.semesterOf(broadest))
 			b = append(appendShape(b, "", 0, a.Outline()), ']')
 		}
 	}
@@ -195,7 +215,7 @@ func areaTile(shown drawing, level string, box omi.Box) []byte {
 		if !a.Box.Meets(box) {
 			return
 		}
-		b = openArea(b, properName(a.Name), a.Province, a.CadastralCode, shown.town(a))
+		b = openArea(b, a, properName(a.Name), shown.town(a), shown.semesterOf(ix))
 		if level == "municipalities" {
 			b = append(appendShape(b, "", 0, a.Outline()), ']')
 			return
@@ -217,14 +237,16 @@ func areaTile(shown drawing, level string, box omi.Box) []byte {
 	return append(b, `]}`...)
 }
 
-func openArea(b []byte, name, province, code string, price int32) []byte {
+func openArea(b []byte, a omi.Area, name string, price int32, semester string) []byte {
 	if b[len(b)-1] != '[' {
 		b = append(b, ',')
 	}
 	b = appendText(append(b, '['), name)
-	b = appendText(append(b, ','), province)
-	b = appendText(append(b, ','), code)
-	return strconv.AppendInt(append(b, ','), int64(price/1000), 10)
+	b = appendText(append(b, ','), a.Province)
+	b = appendText(append(b, ','), a.CadastralCode)
+	b = strconv.AppendInt(append(b, ','), int64(price/1000), 10)
+	b = appendText(append(b, ','), semester)
+	return strconv.AppendInt(append(b, ','), int64(a.Quoted), 10)
 }
 
 func appendShape(b []byte, code string, price int32, o omi.Outline) []byte {

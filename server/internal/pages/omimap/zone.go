@@ -28,6 +28,8 @@ type zoneView struct {
 	Lat, Lng                  string
 	Distance                  string
 	HistoryOf, HistoryQuality string
+	Types, Conditions         []look.Option
+	Estimate                  *estimateView
 }
 
 // valueLine is one quotation, with the same one of another semester.
@@ -37,7 +39,7 @@ type valueLine struct {
 	Sale, Rent                string
 	SaleNet, RentNet          bool
 	OtherSale, OtherRent      string
-	Change                    string
+	Change, Yearly            string
 }
 
 type pastLine struct {
@@ -135,7 +137,7 @@ func (v *request) zone(z omi.Zone, named bool, past []omi.Past, vs string) {
 		if was, ok := sameValue(other, val); hasOther && ok {
 			l.OtherSale, l.OtherRent = v.money(was.Sale, was.SaleQuoted), v.money(was.Rent, was.RentQuoted)
 			if val.SaleQuoted && was.SaleQuoted {
-				l.Change = v.change(was.Sale, val.Sale)
+				l.Change, l.Yearly = v.change(was.Sale, other.Index().Semester(), val.Sale, s)
 			}
 		} else if hasOther {
 			l.OtherSale, l.OtherRent = "–", "–"
@@ -144,6 +146,7 @@ func (v *request) zone(z omi.Zone, named bool, past []omi.Past, vs string) {
 	}
 	v.Zone = o
 	v.history(o, z, past)
+	v.estimate(o, z)
 }
 
 // beside chooses the semester that is shown beside a zone: the one that is asked
@@ -220,13 +223,17 @@ func (v *request) money(r omi.Range, quoted bool) string {
 	return amounts(v.lang, r.Min, r.Max)
 }
 
-// change is how the middle of a range moved.
-func (v *request) change(from, to omi.Range) string {
-	was, is := float64(from.Min)+float64(from.Max), float64(to.Min)+float64(to.Max)
-	if was <= 0 {
-		return ""
+// change is how the middle of a range moved, in all and for each year.
+func (v *request) change(from omi.Range, was omi.Semester, to omi.Range, is omi.Semester) (whole, yearly string) {
+	all, year, ok := omi.Change(from, was, to, is)
+	if !ok {
+		return "", ""
 	}
-	percent := strconv.FormatFloat((is/was-1)*100, 'f', 1, 64)
+	return v.percent(all), v.percent(year)
+}
+
+func (v *request) percent(p float64) string {
+	percent := strconv.FormatFloat(p, 'f', 1, 64)
 	switch {
 	case percent == "0.0" || percent == "-0.0":
 		return "="

@@ -21,15 +21,12 @@ const colourOf = (price) => (price > 0 ? 1 + steps.filter((s) => price >= s).len
 const numbers = (text) => (text ? text.split(",").map(Number) : null);
 
 const canvas = document.createElement("canvas");
-const names = document.createElement("div");
 const cross = document.createElement("div");
 const said = document.createElement("p");
-names.className = "names";
 cross.className = "cross";
 said.className = "hide";
 said.setAttribute("role", "status");
 canvas.setAttribute("aria-hidden", "true");
-names.setAttribute("aria-hidden", "true");
 const ctx = canvas.getContext("2d");
 
 let view = { x: 12, y: 44, scale: 50 }; // the middle, and pixels per degree
@@ -37,12 +34,12 @@ let width = 1, height = 1, dpr = 1;
 let tiles = new Map(); // by level and place: a tile, or a promise of one
 let known = levels.map(() => new Set()); // areas that are drawn already, by level
 let shown = {}; // what the panel says: tiles, semester, frame, place
-let colours = {};
+let colours = {}, hatch;
 let waiting = 0;
 
 function state() {
   const d = document.getElementById("view").dataset;
-  return { tiles: d.tiles, semester: d.semester, frame: numbers(d.frame), place: numbers(d.place), title: d.title };
+  return { tiles: d.tiles, semester: d.semester, scale: d.scale, frame: numbers(d.frame), place: numbers(d.place), title: d.title };
 }
 
 function zoneShown() {
@@ -55,15 +52,15 @@ function zoneShown() {
 // decode makes features of a tile. Coordinates count from the tile's first vertex,
 // since paths have 24 bits of precision only.
 function decode(level, areas) {
-  const tile = { features: [], fills: [], lines: new Path2D(), box: [Infinity, Infinity, -Infinity, -Infinity], x: null, y: null };
-  for (const [name, province, code, price, ...shapes] of areas) {
+  const tile = { features: [], fills: new Map(), lines: new Path2D(), box: [Infinity, Infinity, -Infinity, -Infinity], x: null, y: null };
+  for (const [name, province, code, price, semester, quoted, ...shapes] of areas) {
     const id = code || province;
     if (level < 3) {
       if (known[level].has(id)) continue;
       known[level].add(id);
     }
     for (const [zone, own, [unit, ...rings]] of shapes) {
-      const f = { name, province, code, zone, price: zone ? own : price, path: new Path2D(), box: [Infinity, Infinity, -Infinity, -Infinity], at: null, size: 0 };
+      const f = { name, province, code, zone, semester, quoted, price: zone ? own : price, path: new Path2D(), box: [Infinity, Infinity, -Infinity, -Infinity], at: null, size: 0 };
       let fx = 0, fy = 0; // the first vertex of the ring before
       for (const ring of rings) {
         let x = fx, y = fy, area = 0, cx = 0, cy = 0, px, py, ox, oy;
@@ -97,7 +94,9 @@ function decode(level, areas) {
       }
       if (!f.at) continue;
       f.colour = colourOf(f.price);
-      (tile.fills[f.colour] ??= new Path2D()).addPath(f.path);
+      const kind = semester + " " + f.colour;
+      if (!tile.fills.has(kind)) tile.fills.set(kind, { semester, colour: f.colour, path: new Path2D() });
+      tile.fills.get(kind).path.addPath(f.path);
       tile.lines.addPath(f.path);
       tile.features.push(f);
       for (const k of [0, 1]) tile.box[k] = Math.min(tile.box[k], f.box[k]);
@@ -154,7 +153,24 @@ function load() {
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(name).trim();
-  colours = { border: of("--border"), rim: of("--rim"), here: of("--here"), card: of("--card"), fill: [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => of("--c" + i)) };
+  colours = { border: of("--border"), rim: of("--rim"), here: of("--here"), card: of("--card"), ink: of("--ink"), fill: [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => of("--c" + i)) };
+  const piece = document.createElement("canvas");
+  piece.width = piece.height = 8;
+  const p = piece.getContext("2d");
+  p.fillStyle = colours.fill[0];
+  p.fillRect(0, 0, 8, 8);
+  p.strokeStyle = of("--stripe");
+  p.lineWidth = 2;
+  for (const x of [-8, 0, 8]) { p.moveTo(x, 8); p.lineTo(x + 8, 0); }
+  p.stroke();
+  hatch = ctx.createPattern(piece, "repeat");
+}
+
+// fillOf is the colour of an area: prices of another semester than the scale's have none.
+function fillOf(semester, colour) {
+  if (!shown.scale || semester === shown.scale) return colours.fill[colour];
+  hatch.setTransform(ctx.getTransform().inverse()); // stripes are as wide at every scale
+  return hatch;
 }
 
 const meets = (a, b) => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
@@ -184,11 +200,11 @@ function draw() {
       place(t);
       if (n === 3) { // published perimeters overlap here and there
         for (const f of t.features) {
-          ctx.fillStyle = colours.fill[f.colour];
+          ctx.fillStyle = fillOf(f.semester, f.colour);
           ctx.fill(f.path, "evenodd");
         }
       } else {
-        t.fills.forEach((path, i) => { ctx.fillStyle = colours.fill[i]; ctx.fill(path, "evenodd"); });
+        t.fills.forEach(({ semester, colour, path }) => { ctx.fillStyle = fillOf(semester, colour); ctx.fill(path, "evenodd"); });
       }
       ctx.strokeStyle = n === 1 ? colours.border : colours.rim;
       ctx.lineWidth = (n === 1 ? 0.8 : 0.6) / view.scale;
@@ -225,31 +241,35 @@ function draw() {
 const toScreen = (x, y) => [(x - view.x) * view.scale + width / 2, height / 2 - (y - view.y) * view.scale];
 const toWorld = (px, py) => [(px - width / 2) / view.scale + view.x, (height / 2 - py) / view.scale + view.y];
 
-// label writes the names that have room, the larger areas first.
+// label writes the names that have room: first of areas with many quoted values, which
+// are those that people know.
 function label(level, box, whole) {
+  if (!whole) return;
   const taken = [], words = [];
-  if (whole) {
-    const all = visibleTiles(level, box).flatMap((t) => t.features.map((f) => [f, t])).filter(([f]) => meets(f.box, box)).sort(([a], [b]) => b.size - a.size);
-    ctx.setTransform(1, 0, 0, 1, 0, 0);
-    for (const [f, t] of all.slice(0, 300)) {
-      const text = f.zone || f.name, w = text.length * 7 + 4;
-      if ((f.box[2] - f.box[0]) * view.scale < w * 0.8 || (f.box[3] - f.box[1]) * view.scale < 16) continue;
-      const [x, y] = toScreen(...f.at);
-      const r = [x - w / 2, y - 8, x + w / 2, y + 8];
-      if (r[0] < 2 || r[2] > width - 2 || r[1] < 2 || r[3] > height - 2 || taken.some((o) => meets(o, r))) continue;
-      if (!ctx.isPointInPath(f.path, f.at[0] - t.x, f.at[1] - t.y, "evenodd")) continue; // around another
-      taken.push(r);
-      words.push([text, x, y]);
-      if (words.length >= 70) break;
-    }
+  const all = visibleTiles(level, box).flatMap((t) => t.features.map((f) => [f, t])).filter(([f]) => meets(f.box, box)).sort(([a], [b]) => b.quoted - a.quoted || b.size - a.size);
+  ctx.setTransform(1, 0, 0, 1, 0, 0);
+  ctx.font = "600 12px system-ui, sans-serif";
+  for (const [f, t] of all.slice(0, 400)) {
+    const text = f.zone || f.name, w = ctx.measureText(text).width + 6;
+    if (level > 1 && ((f.box[2] - f.box[0]) * view.scale < w * 0.8 || (f.box[3] - f.box[1]) * view.scale < 16)) continue;
+    const [x, y] = toScreen(...f.at);
+    const r = [x - w / 2, y - 9, x + w / 2, y + 9];
+    if (r[0] < 2 || r[2] > width - 2 || r[1] < 2 || r[3] > height - 2 || taken.some((o) => meets(o, r))) continue;
+    if (level > 1 && !ctx.isPointInPath(f.path, f.at[0] - t.x, f.at[1] - t.y, "evenodd")) continue; // around another
+    taken.push(r);
+    words.push([text, x, y]);
+    if (words.length >= 70) break;
   }
-  while (names.children.length > words.length) names.lastChild.remove();
-  while (names.children.length < words.length) names.append(document.createElement("span"));
-  words.forEach(([text, x, y], i) => {
-    const e = names.children[i];
-    if (e.textContent !== text) e.textContent = text;
-    e.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) translate(-50%, -50%)`;
-  });
+  ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.lineWidth = 3;
+  ctx.strokeStyle = colours.card;
+  ctx.fillStyle = colours.ink;
+  for (const [text, x, y] of words) {
+    ctx.strokeText(text, x, y);
+    ctx.fillText(text, x, y);
+  }
 }
 
 // ---- moving
@@ -363,7 +383,7 @@ function hover(at) {
     for (const f of [...t.features].reverse()) {
       if (!meets(f.box, [x, y, x, y]) || !ctx.isPointInPath(f.path, x - t.x, y - t.y, "evenodd")) continue;
       const price = f.price ? " · " + f.price.toLocaleString(document.documentElement.lang, { useGrouping: "always" }) + " €/m²" : "";
-      tip.textContent = (f.zone ? f.zone + ", " : "") + f.name + (f.code ? " (" + f.province + ")" : "") + price;
+      tip.textContent = (f.zone ? f.zone + ", " : "") + f.name + (f.code ? " (" + f.province + ")" : "") + price + (price && shown.scale && f.semester !== shown.scale ? " · " + f.semester : "");
       tip.hidden = false;
       return;
     }
@@ -414,9 +434,18 @@ function adopt(near) {
     known = levels.map(() => new Set());
   }
   shown = next;
+  tellScale();
   const inView = shown.place && meets(bounds(), [shown.place[1], mercator(shown.place[0]), shown.place[1], mercator(shown.place[0])]);
   if (near && inView) { redraw(); } else { approach(); }
   load();
+}
+
+// tellScale writes above the map which semester the colours are of.
+function tellScale() {
+  const told = panel.querySelector(".told");
+  document.getElementById("scale").innerHTML = told.innerHTML;
+  document.getElementById("other-key").hidden = told.dataset.others === "0";
+  for (const b of panel.querySelectorAll("[data-print]")) b.hidden = false;
 }
 
 // approach shows what the panel is about; zones as near as they are drawn.
@@ -430,7 +459,8 @@ function approach() {
 }
 
 panel.addEventListener("click", (e) => {
-  const a = e.target.closest("a[href^='/map']");
+  if (e.target.closest("[data-print]")) { print(); return; }
+  const a = e.target.closest("a[href^='/map?'], a[href='/map']");
   if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
   e.preventDefault();
   visit(a.getAttribute("href"), { focus: true });
@@ -457,7 +487,7 @@ function size() {
 }
 
 map.classList.add("live");
-map.prepend(canvas, names, cross);
+map.prepend(canvas, cross);
 map.after(said);
 map.tabIndex = 0;
 map.setAttribute("role", "application");
@@ -466,6 +496,7 @@ map.querySelector(".keys").hidden = false;
 readColours();
 size();
 shown = state();
+tellScale();
 approach();
 load();
 draw();
