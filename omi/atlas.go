@@ -29,7 +29,7 @@ type Area struct {
 	Municipality // of a province: code and region only
 	Box          Box
 	Drawn        bool  // it has ground; else Box is empty
-	Quoted       int   // how many values its zones have
+	Quoted       int   // how many values its zones have; of a province: those of the municipality with the most
 	Homes        int32 // the median, over its zones, of what Zone.Homes tells; of a province over its municipalities; 0: none
 
 	ix      *Index
@@ -67,7 +67,7 @@ func (ix *Index) draw() *atlas {
 		}
 		a.areas[i] = area
 		province := &a.areas[n+a.provinceOf[m.Province]]
-		province.Quoted += area.Quoted
+		province.Quoted = max(province.Quoted, area.Quoted)
 		if area.Drawn {
 			province.reach(area.Box)
 		}

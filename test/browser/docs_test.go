@@ -10,18 +10,21 @@ import (
 )
 
 // The reference of the API is somebody else's page: it keeps to our policy and
-// asks nobody else. The table of errors and the report of POST /verify are ours.
+// asks nobody else. The start page, the table of errors and the report of POST
+// /verify are ours.
 func TestDocsPages(t *testing.T) {
 	s := startServer(t)
 	b := open(t, s, how{})
-	b.goTo("/docs")
+	b.goTo("/docs/reference")
 	b.wait(".swagger-ui .opblock")
-	b.shot("docs")
+	b.shot("reference")
 	for i, h := range ways {
 		h.Lang, h.Same = "en", i > 0 // English as all of the reference, and long: axe-core reads it once
 		b := open(t, s, h)
 		b.goTo("/docs/errors#130")
 		b.sound("errors")
+		b.goTo("/docs")
+		b.sound("docs")
 	}
 
 	body, err := json.Marshal(map[string]any{"inputDocument": "bmVzc3Vubw==", "language": "it"})
@@ -62,7 +65,7 @@ func TestDocsPages(t *testing.T) {
 func TestDocsTryItOut(t *testing.T) {
 	s := startServer(t)
 	b := open(t, s, how{})
-	b.goTo("/docs")
+	b.goTo("/docs/reference")
 	b.wait(".swagger-ui .auth-wrapper .authorize")
 	b.click(".swagger-ui .auth-wrapper .authorize")
 	b.wait("#auth-bearer-value")

@@ -26,6 +26,7 @@ type description struct {
 func (a *API) described() *description {
 	a.describe.Do(func() {
 		loosen(a.doc.Components.Schemas)
+		slices.SortStableFunc(a.doc.Tags, func(a, b *huma.Tag) int { return cmp.Compare(placeOf(a.Name), placeOf(b.Name)) })
 		a.spec = describe(a.doc)
 	})
 	return &a.spec

@@ -2,29 +2,27 @@ package api
 
 import (
 	"fmt"
-	"html/template"
 	"net/http"
-	"strings"
 
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
-
-	"rogito.dev/rogito/server/internal/fault"
 )
 
 // pagePolicy lets a page use what the server itself serves and nothing else.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-const docsPage = `<!doctype html>
+const referencePage = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Rogito: the API</title>
+<title>Rogito: the reference of the API</title>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/reference.css">
 </head>
 <body>
+<p class="back"><a href="/docs">← Start, and the operations in order</a> · <a href="/docs/errors">Error codes</a> · <a href="/">Rogito</a></p>
 <div id="reference"></div>
 <noscript>The document this page shows is at <a href="/openapi.yaml">/openapi.yaml</a>.</noscript>
 <script src="/docs/swagger-ui-bundle.js"></script>
@@ -37,21 +35,22 @@ const docsScript = `SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#reference",
   deepLinking: true,
+  filter: true,
   validatorUrl: null,
   presets: [SwaggerUIBundle.presets.apis],
   layout: "BaseLayout"
 });
 `
 
-var errorsPage = template.Must(template.New("errors").Parse(`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Rogito: error codes</title>
-<link rel="stylesheet" href="/pages/style.css"></head>
-<body><main><h1>Error codes</h1>
-<div class="scroll" tabindex="0"><table class="list"><thead><tr><th scope="col">code</th><th scope="col">HTTP</th><th scope="col">meaning</th></tr></thead><tbody>
-{{range .}}<tr id="{{.Code}}"><td>{{.Code}}</td><td>{{if .Status}}{{.Status}}{{else}}in a record{{end}}</td><td>{{.Meaning}}</td></tr>
-{{end}}</tbody></table></div></main></body></html>
-`))
+// referenceStyle gives the reference a way back, and the colours of a dark screen.
+const referenceStyle = `.back { font: 16px/1.5 system-ui, sans-serif; margin: 0; padding: .75rem 1.25rem; background: #f5f7f9; }
+.back a { color: #124b8c; }
+@media (prefers-color-scheme: dark) {
+  html { background: #16191d; }
+  .swagger-ui, .back { filter: invert(.9) hue-rotate(180deg); }
+  .swagger-ui .microlight, .swagger-ui .highlight-code { filter: invert(1) hue-rotate(180deg); }
+}
+`
 
 // registerDocs serves the OpenAPI document and the pages about it. They load
 // nothing from elsewhere.
@@ -60,14 +59,12 @@ func (a *API) registerDocs() {
 	a.Mount("/openapi.yaml", a.spell("application/yaml", func(d *description) []byte { return d.yaml }))
 	a.Mount("/openapi-3.0.json", a.spell("application/json", func(d *description) []byte { return d.json30 }))
 	assets := v5emb.NewHandlerWithConfig(swgui.Config{Title: "Rogito", SwaggerJSON: "/openapi.json", BasePath: "/docs/"})
-	a.Mount("/docs", page("text/html; charset=utf-8", docsPage))
+	a.Mount("/docs", http.HandlerFunc(a.docsStart))
 	a.Mount("/docs/", http.RedirectHandler("/docs", http.StatusMovedPermanently))
+	a.Mount("/docs/reference", page("text/html; charset=utf-8", referencePage))
+	a.Mount("/docs/reference.css", page("text/css; charset=utf-8", referenceStyle))
 	a.Mount("/docs/start.js", page("text/javascript; charset=utf-8", docsScript))
-	var b strings.Builder
-	if err := errorsPage.Execute(&b, fault.Table); err != nil {
-		panic(err) // the template and its data are both constants
-	}
-	a.Mount("/docs/errors", page("text/html; charset=utf-8", b.String()))
+	a.Mount("/docs/errors", http.HandlerFunc(a.docsErrors))
 	a.Mount("/docs/*", guarded(assets))
 }
 

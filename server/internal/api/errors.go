@@ -73,6 +73,7 @@ func (a *API) failAs(w http.ResponseWriter, r *http.Request, op *Op, err error) 
 		w.Write(b)
 		return
 	}
+	h.Set("Link", "</docs/errors#"+f.Code.Error()+`>; rel="help"`) // what to do about it
 	if strings.Contains(r.Header.Get("Accept"), "application/problem+json") {
 		writeProblem(w, r, f, status)
 		return

@@ -152,7 +152,7 @@ func TestSchemaNames(t *testing.T) {
 
 func TestDocsPagesLoadNothingFromElsewhere(t *testing.T) {
 	h := testAPI(Options{}).Handler()
-	for _, path := range []string{"/docs", "/docs/errors", "/docs/start.js"} {
+	for _, path := range []string{"/docs", "/docs/reference", "/docs/errors", "/docs/start.js"} {
 		w, _ := ask(t, h, "GET", path, "", "Authorization", "")
 		if w.Code != 200 || strings.Contains(w.Body.String(), "//cdn") || strings.Contains(w.Body.String(), "https://") {
 			t.Errorf("%s: %d\n%s", path, w.Code, w.Body)

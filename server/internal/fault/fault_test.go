@@ -22,11 +22,15 @@ func page() string {
 		"`error` of a failed call is one of these numbers; `message` names the problem and the field.\n" +
 		"Codes marked \"record\" are the `errorNumber` of a signature that ended in ERROR: the call itself\n" +
 		"succeeded, or the failure came later.\n\n" +
-		"This page is kept equal to the table in `server/internal/fault` by a test; write it anew with\n" +
-		"`go test ./server/internal/fault -update`.\n\n" +
-		"| code | HTTP | meaning |\n|---|---|---|\n")
+		"A server has this page at `/docs/errors`; a failed call names its row in the header `Link` (rel=help),\n" +
+		"and `application/problem+json` in `type`: `/docs/errors#625`.\n\n" +
+		"| code | HTTP | meaning | cause | cure |\n|---|---|---|---|---|\n")
 	for _, r := range Table {
-		fmt.Fprintf(&b, "| %d | %s | %s |\n", r.Code, where(r), r.Meaning)
+		a := Cure(r.Code)
+		if a.Cause == "" || a.Cure == "" {
+			fmt.Fprintf(&b, "| %d HAS NO CURE |\n", r.Code)
+		}
+		fmt.Fprintf(&b, "| <a id=\"%d\"></a>%d | %s | %s | %s | %s |\n", r.Code, r.Code, where(r), r.Meaning, a.Cause, a.Cure)
 	}
 	return b.String()
 }

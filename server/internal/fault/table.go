@@ -56,7 +56,7 @@ var Table = []Row{
 	{BadCoordinate, 422, "latitude or longitude missing or not a number"},
 	{UnknownSemester, 422, "semester unknown or not loaded"},
 	{NoPublication, 503, "no publication loaded"},
-	{BadLookup, 422, "geometry, format, nearest, bbox or points wrong"},
+	{BadLookup, 422, "geometry, format, nearest, bbox, points, surface or zone wrong"},
 	{PublicationRefused, 422, "publication refused"},
 	{NoProduct, 404, "certificate product not available"},
 	{BadField, 422, "a field of the purchase is wrong"},
