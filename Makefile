@@ -6,6 +6,7 @@ export GOFLAGS ?= -mod=readonly -buildvcs=false
 # The tag, where this is one; else the release to come (internal/version) and the commit.
 VERSION ?= $(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null | sed 's/^v//' | grep . || echo "$$(sed -n 's/^var Number = "\(.*\)"/\1/p' internal/version/version.go)+$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)")
 LDFLAGS := -s -w -X rogito.dev/rogito/internal/version.Number=$(VERSION)
+TAGGED := rogito:$(shell sed -n 's/^var Number = "\(.*\)"/\1/p' internal/version/version.go)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
@@ -25,16 +26,16 @@ release: ## archives, deb, rpm, bill of materials and checksums in dist/: the sa
 reproducible: ## the release twice, in two folders: equal
 	.ci/reproducible $(PLATFORM)
 
-# IMAGE names it; BUILDER='podman build' or 'docker build' build it as well.
+# IMAGE names it, else rogito and the release (rogito:0.1.0-dev); BUILDER='podman build' or 'docker build' build it as well.
 image: ## the container image, by buildah
 	rm -rf build/image && mkdir -p build/image && install -d -m 700 build/image/data
 	go build -trimpath -ldflags '$(LDFLAGS)' -o build/image/rogito ./cmd/rogito
 	cp $(or $(CA),/etc/ssl/certs/ca-certificates.crt) build/image/ca-certificates.crt
-	$(or $(BUILDER),buildah build --format docker) -f deploy/Containerfile -t $(or $(IMAGE),rogito) build/image
+	$(or $(BUILDER),buildah build --format docker) -f deploy/Containerfile -t $(or $(IMAGE),$(TAGGED)) build/image
 
 # As root, with buildah and runc; no daemon is needed.
 container: image ## tries the image: read-only, as its user, its health check, a signature
-	.ci/container $(or $(IMAGE),rogito)
+	.ci/container $(or $(IMAGE),$(TAGGED))
 
 chart: ## the Helm chart, checked and packed, in build/
 	go test -C tools/chart -count=1 .

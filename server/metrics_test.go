@@ -73,8 +73,10 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 		t.Error("no lag of the audit")
 	}
 	_, text := get(t, s.url+"/metrics")
-	if !strings.Contains(text, "# TYPE rogito_trust_list_age_seconds gauge") {
-		t.Error("the age of lists is not declared")
+	for _, name := range []string{"usable", "failed", "age_seconds"} { // what alerts and dashboard ask for
+		if !strings.Contains(text, "# TYPE rogito_trust_list_"+name+" gauge") {
+			t.Errorf("rogito_trust_list_%s is not declared", name)
+		}
 	}
 	if strings.Contains(text, "canary") {
 		t.Error("a secret in the address of an authority is told")

@@ -1,10 +1,11 @@
 #!/bin/sh
 # deb: "configure", and the version before on an upgrade; rpm: how many are installed.
 set -e
-if command -v systemd-sysusers >/dev/null 2>&1; then
-	systemd-sysusers rogito.conf
-elif ! getent passwd rogito >/dev/null 2>&1; then
-	useradd --system --user-group --home-dir /var/lib/rogito --shell /usr/sbin/nologin rogito
+# A user who is there is left alone: what makes users fails for it in some chroots.
+if ! getent passwd rogito >/dev/null 2>&1; then
+	if ! { command -v systemd-sysusers >/dev/null 2>&1 && systemd-sysusers rogito.conf; }; then
+		useradd --system --user-group --home-dir /var/lib/rogito --shell /usr/sbin/nologin rogito
+	fi
 fi
 # The folder is the server's alone. What is in it is nobody's business here.
 if [ ! -e /var/lib/rogito ]; then

@@ -62,7 +62,7 @@ func TestMapInEveryWay(t *testing.T) {
 	s := startServer(t)
 	for _, h := range ways {
 		b := open(t, s, h)
-		for name, path := range map[string]string{"map": "/map", "map-town": "/map?municipality=Z999", "map-zone": "/map?lat=38.6&lng=17.6", "map-nowhere": "/map?lat=17.6&lng=38.6", "map-none": "/map?q=nowhere"} {
+		for name, path := range map[string]string{"map": "/map", "map-town": "/map?municipality=Z999", "map-zone": "/map?lat=38.6&lng=17.6", "map-nowhere": "/map?lat=17.6&lng=38.6", "map-none": "/map?q=nowhere", "map-estimate": "/map?lat=38.6&lng=17.6&surface=85", "map-compare": "/map?municipality=Z999&compare=Z999/B1&compare=Z999/C1"} {
 			b.goTo(path)
 			if h.NoScripts {
 				if !b.has("#map svg path") {
@@ -73,6 +73,9 @@ func TestMapInEveryWay(t *testing.T) {
 			}
 			if !strings.Contains(b.text("#map .source"), "Agenzia Entrate - OMI") {
 				t.Errorf("%s: the source is not named", path)
+			}
+			if n := b.count("[style]"); n != "0" { // the policy forbids it
+				t.Errorf("%s: %s elements have a style of their own", path, n)
 			}
 			b.sound(name)
 		}

@@ -14,11 +14,15 @@ type listMetrics struct {
 	lists interface{ State() []report.ListState }
 }
 
-const listAgeHelp = "Time since the list was fetched or confirmed."
+const (
+	listUsableHelp = "Whether the list is in use: signed by whom it should be, and not past its next update."
+	listFailedHelp = "Whether its last refresh failed."
+	listAgeHelp    = "Time since the list was fetched or confirmed."
+)
 
 var (
-	listUsable = prometheus.NewDesc("rogito_trust_list_usable", "Whether the list is in use: signed by whom it should be, and not past its next update.", []string{"territory"}, nil)
-	listFailed = prometheus.NewDesc("rogito_trust_list_failed", "Whether its last refresh failed.", []string{"territory"}, nil)
+	listUsable = prometheus.NewDesc("rogito_trust_list_usable", listUsableHelp, []string{"territory"}, nil)
+	listFailed = prometheus.NewDesc("rogito_trust_list_failed", listFailedHelp, []string{"territory"}, nil)
 	listAge    = prometheus.NewDesc("rogito_trust_list_age_seconds", listAgeHelp, []string{"territory"}, nil)
 )
 
@@ -64,7 +68,11 @@ func (m *Metrics) WatchLists(lists interface {
 },
 ) {
 	m.Registry.MustRegister(listMetrics{lists})
-	m.declare(declaration{"rogito_trust_list_age_seconds", "gauge", listAgeHelp, lists.Loaded})
+	m.declare(
+		declaration{"rogito_trust_list_usable", "gauge", listUsableHelp, lists.Loaded},
+		declaration{"rogito_trust_list_failed", "gauge", listFailedHelp, lists.Loaded},
+		declaration{"rogito_trust_list_age_seconds", "gauge", listAgeHelp, lists.Loaded},
+	)
 }
 
 func oneIf(yes bool) float64 {

@@ -45,7 +45,7 @@ type declaration struct {
 	present          func() bool // it has values by now
 }
 
-func (m *Metrics) declare(d declaration) { m.declared = append(m.declared, d) }
+func (m *Metrics) declare(d ...declaration) { m.declared = append(m.declared, d...) }
 
 type series struct {
 	method, route string
