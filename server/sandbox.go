@@ -94,26 +94,23 @@ Its account, keys and test certificates are in {{.File}}.
 Try it:
 {{- if not $.Secrets}}
 
-  value() { sed -n "s/^ *\"$1\": \"\(.*\)\".*/\1/p" {{$.File}} | head -n 1; }
-  curl -H "Authorization: Bearer $(value token)" {{$.URL}}/credit
-{{- with .Certificates}}{{with .automatic}}
+  rogito request --data {{$.Dir}} FILE.pdf
 
-  echo '{"certificateUsername": "'"$(value username)"'", "certificatePassword": "'"$(value password)"'", "title": "first",
-    "inputDocuments": ["'"$(base64 < FILE.pdf | tr -d '\n')"'"]}' |
-    curl -H "Authorization: Bearer $(value token)" -H 'Content-Type: application/json' -d @- {{$.URL}}/EU-QES_automatic
-{{- end}}{{end}}
+  eval "$(rogito sandbox --data {{$.Dir}})"
+  curl $URL/EU-QES_automatic -H "Authorization: Bearer $TOKEN" -F inputDocuments=@FILE.pdf -F certificateUsername=$USERNAME -F certificatePassword=$PASSWORD
 {{- else}}
 
   curl -H 'Authorization: Bearer {{.Token}}' {{$.URL}}/credit
 {{- with .Certificates}}{{with .automatic}}
 
-  echo '{"certificateUsername": "{{.Username}}", "certificatePassword": "{{.Password}}", "title": "first",
-    "inputDocuments": ["'"$(base64 < FILE.pdf | tr -d '\n')"'"]}' |
-    curl -H 'Authorization: Bearer {{$.Sandbox.Token}}' -H 'Content-Type: application/json' -d @- {{$.URL}}/EU-QES_automatic
+  curl {{$.URL}}/EU-QES_automatic -H 'Authorization: Bearer {{$.Sandbox.Token}}' -F inputDocuments=@FILE.pdf -F certificateUsername={{.Username}} -F certificatePassword={{.Password}}
 {{- end}}{{end}}{{end}}
 {{- end}}
 
 `))
+
+// Dir is the data folder.
+func (w *welcome) Dir() string { return filepath.Dir(w.File) }
 
 // print shows the welcome. A person at a terminal is shown the sandbox's token,
 // to copy; what is not a terminal may be a log that others read, and is told the

@@ -46,11 +46,12 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"ready":  waitReady,
-			"keep":   keep,
-			"armour": armour,
-			"pack":   pack,
-			"readme": readme,
+			"ready":    waitReady,
+			"keep":     keep,
+			"armour":   armour,
+			"pack":     pack,
+			"readme":   readme,
+			"tutorial": tutorial,
 		},
 	})
 }
@@ -128,6 +129,38 @@ func readme(ts *testscript.TestScript, _ bool, args []string) {
 		block = strings.ReplaceAll(block, "http://127.0.0.1:8080", url)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(block), 0o600))
+	checkout(ts)
+}
+
+// tutorial writes the shell of one section of a tutorial into a file, behind that of
+// others: tutorial PAGE SECTION FILE [FILE-BEFORE...]. The section ” is what stands
+// before the first.
+func tutorial(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "tutorials", args[0]))
+	ts.Check(err)
+	script := ""
+	for _, before := range args[3:] {
+		script += ts.ReadFile(before)
+	}
+	found := false
+	for i, section := range strings.Split("\n"+string(text), "\n## ") {
+		title, rest, _ := strings.Cut(section, "\n")
+		if title != args[1] && (i > 0 || args[1] != "") {
+			continue
+		}
+		for _, block := range regexp.MustCompile("(?s)\n```sh\n(.*?)```\n").FindAllStringSubmatch("\n"+rest+"\n", -1) {
+			script, found = script+block[1], true
+		}
+	}
+	if !found {
+		ts.Fatalf("%s has no shell under %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(script), 0o600))
+	checkout(ts)
+}
+
+// checkout puts the sample beside a script, as in a checkout of the repository.
+func checkout(ts *testscript.TestScript) {
 	ts.Check(os.Chmod(ts.MkAbs("bin/rogito"), 0o700)) //nolint:gosec // it is run
 	if _, err := os.Stat(ts.MkAbs("sample")); err != nil {
 		for _, name := range []string{"contract.pdf", "key.p12", "password.txt", "signer.pem"} {
