@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"rogito.dev/rogito/internal/version"
 )
 
 func deployed(t *testing.T, name string) []byte {
@@ -165,6 +167,21 @@ func TestRulesSpeak(t *testing.T) {
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)
 		}
+	}
+}
+
+// TestComposeNamesARelease: every image has a version, and ours that of the program.
+func TestComposeNamesARelease(t *testing.T) {
+	t.Parallel()
+	b := deployed(t, "compose/compose.yaml")
+	images := regexp.MustCompile(`(?m)^\s*image: (\S+)`).FindAllStringSubmatch(string(b), -1)
+	for _, m := range images {
+		if !regexp.MustCompile(`:v?\d+[\w.-]*\}?$`).MatchString(m[1]) {
+			t.Errorf("%s has no version", m[1])
+		}
+	}
+	if !strings.Contains(string(b), "rogito:"+version.Number+"}") || len(images) < 2 {
+		t.Errorf("the image is not rogito:%s: %v", version.Number, images)
 	}
 }
 

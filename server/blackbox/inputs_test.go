@@ -184,8 +184,12 @@ func testRequestRefusals(t *testing.T, w *world) {
 			status int
 			code   int
 		}{
-			{"no file", m{}, 422, 615}, {"a text for a file", m{"inputDocuments": "https://example.org/x.pdf"}, 422, 615},
-			{"options", m{"options": "{"}, 422, 625}, {"an unknown option", m{"options": `{"page":"x"}`}, 422, 625}, {"callback", m{"callback": "x"}, 422, 704}, {"type", m{"signatureType": "x"}, 422, 622},
+			{"no file", m{}, 422, 615},
+			{"a text for a file", m{"inputDocuments": "https://example.org/x.pdf"}, 422, 615},
+			{"options", m{"options": "{"}, 422, 625},
+			{"an unknown option", m{"options": `{"page":"x"}`}, 422, 625},
+			{"callback", m{"callback": "x"}, 422, 704},
+			{"type", m{"signatureType": "x"}, 422, 622},
 			{"no UTF-8", m{"title": "\xff"}, 400, 100},
 		} {
 			files := map[string][]byte{"inputDocuments": []byte("a")}
