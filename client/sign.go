@@ -145,6 +145,21 @@ type RecordDocument struct {
 	// Findings are what there is to know of what was signed: PDF_WRITTEN_ANEW where
 	// ValidatedDocument is a copy of a PDF that could be read in more than one way.
 	Findings []RecordFinding `json:"findings,omitzero"`
+	// Results of a batch: one for each input, in their order. A record is DONE where at
+	// least one was signed: look here whether all were.
+	Results []RecordResult `json:"results,omitzero"`
+}
+
+// RecordResult is what became of one document of a batch.
+type RecordResult struct {
+	Index        int             `json:"index"`
+	Name         string          `json:"name"`
+	File         string          `json:"file"` // in the zip; empty: it was not signed
+	State        string          `json:"state"`
+	ErrorNumber  int             `json:"errorNumber"`
+	ErrorMessage string          `json:"errorMessage"`
+	SHA256       string          `json:"sha256"` // of the signed document
+	Findings     []RecordFinding `json:"findings,omitzero"`
 }
 
 // RecordFinding is something to know of what was signed. Match on the code.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -593,19 +594,18 @@ func TestBatch(t *testing.T) {
 			t.Fatalf("%+v %s", r, deref(r.ErrorMessage))
 		}
 		files := unzip(t, s.download(r.ID, "signedDocument"))
-		var rep []struct {
-			Index       int
-			File        *string
-			State       string
-			ErrorNumber *int
-			SHA256      *string
-			Findings    []struct{ Code, Severity, Text string }
-		}
+		var rep []apitest.Result
 		if err := json.Unmarshal(files["report.json"], &rep); err != nil {
 			t.Fatal(err)
 		}
 		if len(rep) != 5 || len(rep[0].Findings) > 0 || len(rep[4].Findings) != 1 || rep[4].Findings[0].Code != "PDF_WRITTEN_ANEW" || rep[4].Findings[0].Severity != "warning" {
 			t.Fatalf("%s", files["report.json"])
+		}
+		if again := s.do("GET", "/signatures/"+r.ID, nil); again.Message != "4 of 5 signed" {
+			t.Errorf("the message is %q", again.Message)
+		}
+		if !reflect.DeepEqual(r.Document.Results, rep) {
+			t.Errorf("the record lists %+v, the report %+v", r.Document.Results, rep)
 		}
 		if rep[0].State != "DONE" || rep[1].State != "ERROR" || *rep[1].ErrorNumber != 113 || *rep[0].File != "0000_one.pdf" || *rep[3].File != "0003_document.p7s" {
 			t.Errorf("%s", files["report.json"])
@@ -615,8 +615,8 @@ func TestBatch(t *testing.T) {
 				t.Errorf("%s is not in the zip", *e.File)
 			}
 		}
-		if r := s.sign([]string{b64([]byte("%PDF-1.4 broken"))}, optionsOf(m{"batch": true})); r.State != "ERROR" || r.number() != 113 {
-			t.Errorf("a batch of nothing good: %s %d", r.State, r.number())
+		if r := s.sign([]string{b64([]byte("%PDF-1.4 broken"))}, optionsOf(m{"batch": true})); r.State != "ERROR" || r.number() != 113 || len(r.Document.Results) != 1 || r.Document.Results[0].State != "ERROR" {
+			t.Errorf("a batch of nothing good: %s %d %+v", r.State, r.number(), r.Document.Results)
 		}
 	})
 }

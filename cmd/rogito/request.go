@@ -134,6 +134,12 @@ type requestRecord struct {
 			Name   string `json:"name"`
 			SHA256 string `json:"sha256"`
 		} `json:"signedDocument"`
+		Results []struct {
+			Name         string  `json:"name"`
+			State        string  `json:"state"`
+			ErrorNumber  *int    `json:"errorNumber"`
+			ErrorMessage *string `json:"errorMessage"`
+		} `json:"results,omitempty"`
 	} `json:"document"`
 }
 
@@ -352,7 +358,25 @@ func (c *requestCommand) finish(s *session, api *apiClient, rec *requestRecord) 
 	if !c.JSON {
 		s.printf("%s\n", path)
 	}
-	return saveFile(path, resp.Body)
+	if err := saveFile(path, resp.Body); err != nil {
+		return err
+	}
+	return rec.unsigned()
+}
+
+// unsigned names the documents of a batch that were not signed.
+func (r *requestRecord) unsigned() error {
+	var failed []string
+	for _, one := range r.Document.Results {
+		if one.State == "ERROR" {
+			failed = append(failed, fmt.Sprintf("%s was not: %s (%d)", one.Name, *one.ErrorMessage, *one.ErrorNumber))
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	all := len(r.Document.Results)
+	return fmt.Errorf("%d of %d signed; %s", all-len(failed), all, strings.Join(failed, "; "))
 }
 
 // name of the signed document: of one file, its own with the new ending.

@@ -9,9 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/server/internal/api/apitest"
 )
 
 // Every signature that can be asked for, by content and by name, of one
@@ -189,17 +192,6 @@ func testUnsignable(t *testing.T, w *world) {
 	}
 }
 
-// entry is a line of report.json.
-type entry struct {
-	Index        int
-	Name         string
-	File         *string
-	State        string
-	ErrorNumber  *int
-	ErrorMessage *string
-	SHA256       *string
-}
-
 // A batch signs each document on its own; one that fails does not stop the
 // rest, and is not paid.
 func testBatch(t *testing.T, w *world) {
@@ -224,9 +216,15 @@ func testBatch(t *testing.T, w *world) {
 			t.Errorf("%v: five signatures cost %v", o, paid)
 		}
 		files, names := unzip(t, g.download(r, "signedDocument"))
-		var rep []entry
+		var rep []apitest.Result
 		if err := json.Unmarshal(files["report.json"], &rep); err != nil || len(rep) != len(docs) {
 			t.Fatalf("%v: %s", err, files["report.json"])
+		}
+		if !reflect.DeepEqual(r.Document.Results, rep) {
+			t.Errorf("%v: the record lists %+v, the report %+v", o, r.Document.Results, rep)
+		}
+		if a := g.do("GET", "/signatures/"+r.ID, nil); a.Message != "5 of 7 signed" {
+			t.Errorf("%v: the message is %q", o, a.Message)
 		}
 		var listed []string
 		for i, e := range rep {

@@ -504,6 +504,10 @@ func testWrittenAnew(t *testing.T, w *world) {
 	if bytes.Equal(copied, sloppy) || !bytes.HasPrefix(signed, copied) || !r.Document.InputDocuments[0].Of(sloppy) {
 		t.Errorf("not written anew: %+v", r.Document)
 	}
+	several := g.wait(g.sign([]string{b64(sloppy)}, options(m{"batch": true})).ID)
+	if all := several.Document.Results; len(all) != 1 || len(all[0].Findings) != 1 || all[0].Findings[0].Code != "PDF_WRITTEN_ANEW" {
+		t.Errorf("in a batch: %+v", all)
+	}
 	if f := r.Document.Findings; len(f) != 1 || f[0].Code != "PDF_WRITTEN_ANEW" || f[0].Severity != "warning" || f[0].Text == "" {
 		t.Errorf("the record says %+v", f)
 	}

@@ -19,26 +19,6 @@ import (
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
-// reportEntry is one line of report.json in the zip of a batch.
-type reportEntry struct {
-	Index        int          `json:"index"`
-	Name         string       `json:"name"`
-	File         *string      `json:"file"`
-	State        ledger.State `json:"state"`
-	ErrorNumber  *fault.Code  `json:"errorNumber"`
-	ErrorMessage *string      `json:"errorMessage"`
-	SHA256       *string      `json:"sha256"`
-	// Findings are what there is to know of what was signed, as in the record of one
-	// document; absent where there is nothing.
-	Findings []reportFinding `json:"findings,omitzero"`
-}
-
-type reportFinding struct {
-	Code     string `json:"code"`
-	Severity string `json:"severity"`
-	Text     string `json:"text"`
-}
-
 // signAll signs items into a zip, in their order. In a batch a failure does not
 // stop the rest, and a report goes along; the several values of pkcs1 are all or
 // nothing.
@@ -46,10 +26,10 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 	batch := x.record.Options.Batch
 	w := x.docs.Spool().Write()
 	z := zip.NewWriter(w)
-	var report []reportEntry
+	var report []ledger.Result
 	out := &signedDocument{media: documents.Zip}
 	err := x.signEach(ctx, params, func(it *documents.Item, signed *signedDocument, uses int, err error) error {
-		e := reportEntry{Index: it.Index, Name: it.Label, State: ledger.Error}
+		e := ledger.Result{Index: it.Index, Name: it.Label, State: ledger.Error}
 		var no *ledger.Refusal
 		switch {
 		case errors.As(err, &no) && batch && !ends(no):
@@ -73,6 +53,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 		return nil, allFailed(report)
 	}
 	if batch {
+		out.results = report
 		if err := addReport(z, report, params.Time); err != nil {
 			return nil, err
 		}
@@ -105,7 +86,7 @@ func (x *run) signOne(ctx context.Context, it *documents.Item, params ades.SignP
 	return nil, &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.Index), Err: err}
 }
 
-func addSigned(z *zip.Writer, it *documents.Item, signed *signedDocument, e *reportEntry, at time.Time) error {
+func addSigned(z *zip.Writer, it *documents.Item, signed *signedDocument, e *ledger.Result, at time.Time) error {
 	name := documents.EntryName(it.Index, it.Label, signed.media.Ext)
 	h := sha256.New()
 	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: at})
@@ -119,12 +100,12 @@ func addSigned(z *zip.Writer, it *documents.Item, signed *signedDocument, e *rep
 	e.File, e.State, e.SHA256 = &name, ledger.Done, &sum
 	if it.Anew {
 		n := finding.PDFWrittenAnew
-		e.Findings = []reportFinding{{Code: n.Code, Severity: n.Severity.String(), Text: n.English}}
+		e.Findings = []ledger.Note{{Code: n.Code, Severity: n.Severity.String(), Text: n.English}}
 	}
 	return nil
 }
 
-func addReport(z *zip.Writer, report []reportEntry, at time.Time) error {
+func addReport(z *zip.Writer, report []ledger.Result, at time.Time) error {
 	f, err := z.CreateHeader(&zip.FileHeader{Name: "report.json", Method: zip.Deflate, Modified: at})
 	if err != nil {
 		return err
@@ -136,11 +117,11 @@ func addReport(z *zip.Writer, report []reportEntry, at time.Time) error {
 
 // allFailed is the record's error when no document could be signed: that of
 // the first.
-func allFailed(report []reportEntry) error {
+func allFailed(report []ledger.Result) error {
 	if len(report) == 0 || report[0].ErrorNumber == nil {
 		return errors.New("signing: nothing to sign")
 	}
-	return &ledger.Refusal{Number: *report[0].ErrorNumber, Text: "no document could be signed; the first: " + *report[0].ErrorMessage}
+	return &ledger.Refusal{Number: *report[0].ErrorNumber, Text: "no document could be signed; the first: " + *report[0].ErrorMessage, Results: report}
 }
 
 // lowest of two levels, so that a record claims no more than all have.

@@ -24,7 +24,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 	r, before, blobs := x.record, *x.record, x.docs.Stored()
 	r.UpdatedAt, r.Secret = x.config.Now(), nil
 	if no != nil {
-		r.State, r.ErrorNumber, r.ErrorMessage = ledger.Error, no.Number, no.Text
+		r.State, r.ErrorNumber, r.ErrorMessage, r.Results = ledger.Error, no.Number, no.Text, no.Results
 		if r.Type == "" {
 			r.Type = x.docs.KnownFormat()
 		}
@@ -41,11 +41,12 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 			x.stored = f
 		}
 		x.config.Hook("stored", r.ID)
-		r.State, r.Achieved, r.Signed = ledger.Done, x.achieved(out), x.stored
+		r.State, r.Achieved, r.Signed, r.Results = ledger.Done, x.achieved(out), x.stored, out.results
 		if !r.ByPeople() { // of which there are several, or none
 			r.Signer = x.config.Signer(ctx, x.cert)
 		}
 	}
+	r.Tally = ledger.TallyOf(r.Results)
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		switch {
 		case !r.Stored:

@@ -29,6 +29,8 @@ type signedDocument struct {
 	level string        // B, T, LT, LTA; empty where there are none
 	count int           // of several: how many signatures were made
 	parts []audit.Event // of several: what the log tells of each
+	// results of a batch
+	results []ledger.Result
 }
 
 // signInCall signs while the caller waits.

@@ -102,7 +102,18 @@ type Record struct {
 		ValidatedDocument *File   `json:"validatedDocument"`
 		SignedDocument    *File   `json:"signedDocument"`
 		Findings          []struct{ Code, Severity, Text string }
+		Results           []Result `json:"results"`
 	} `json:"document"`
+}
+
+// Result is what became of one document of a batch.
+type Result struct {
+	Index              int
+	Name, State        string
+	File, ErrorMessage *string
+	ErrorNumber        *int
+	SHA256             *string
+	Findings           []struct{ Code, Severity, Text string }
 }
 
 // File is a document of a record.

@@ -164,8 +164,11 @@ func (s *Signatures) sign(ctx context.Context, kind keys.Kind, in *signInput) (a
 // created is the answer to a request: what went wrong stands in the message.
 func (s *Signatures) created(r *ledger.Record) api.Reply[signatureRecord] {
 	reply := api.Created(s.wire(r, true))
-	if r.State == ledger.Error {
+	switch {
+	case r.State == ledger.Error:
 		reply.Message = r.ErrorMessage
+	case r.Tally.Of > 0:
+		reply.Message = r.Tally.String()
 	}
 	return reply
 }
@@ -218,7 +221,11 @@ func (s *Signatures) detail(ctx context.Context, in *idInput) (api.Reply[signatu
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
-	return api.Found(s.wire(r, false)), nil
+	reply := api.Found(s.wire(r, false))
+	if r.State == ledger.Done && r.Tally.Of > 0 {
+		reply.Message = r.Tally.String()
+	}
+	return reply, nil
 }
 
 type auditInput struct {

@@ -66,14 +66,8 @@ type signatureDocument struct {
 	InputDocuments    *[]signatureFile `json:"inputDocuments,omitzero" doc:"what was sent or fetched"`
 	ValidatedDocument *signatureFile   `json:"validatedDocument,omitzero" doc:"what was signed; absent before, and where each document is signed on its own"`
 	SignedDocument    *signatureFile   `json:"signedDocument,omitzero" doc:"the result; absent until DONE"`
-	Findings          []documentNote   `json:"findings,omitzero" doc:"what there is to know of the validated document: PDF_WRITTEN_ANEW where it is a copy of a PDF that could be read in more than one way; absent where there is nothing"`
-}
-
-// documentNote is a finding about what was signed.
-type documentNote struct {
-	Code     string `json:"code" doc:"as in docs/findings.md"`
-	Severity string `json:"severity" enum:"warning" doc:"how grave it is; a document with an error is not signed"`
-	Text     string `json:"text" doc:"the same in words"`
+	Findings          []ledger.Note    `json:"findings,omitzero" doc:"what there is to know of the validated document: PDF_WRITTEN_ANEW where it is a copy of a PDF that could be read in more than one way; absent where there is nothing"`
+	Results           []ledger.Result  `json:"results,omitzero" doc:"of a batch that has ended: what became of each document, in the order of inputDocuments; absent else"`
 }
 
 type signatureFile struct {
@@ -123,9 +117,10 @@ func (s *Signatures) wire(r *ledger.Record, answer bool) signatureRecord {
 		inputs[i].SourceType = &f.SourceType
 	}
 	d.InputDocuments, d.ValidatedDocument, d.SignedDocument = &inputs, fileWire(r.Validated), fileWire(r.Signed)
+	d.Results = r.Results
 	if r.WrittenAnew() {
 		n := finding.PDFWrittenAnew
-		d.Findings = []documentNote{{n.Code, n.Severity.String(), n.English}}
+		d.Findings = []ledger.Note{{Code: n.Code, Severity: n.Severity.String(), Text: n.English}}
 	}
 	return w
 }

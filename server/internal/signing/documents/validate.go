@@ -218,6 +218,9 @@ func Unsignable(index int, err error) error {
 	if !rogito.BadDocument(err) {
 		return err
 	}
+	if errors.Is(err, ades.ErrPassword) {
+		return &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] %s, and options.encryptionPassword is not it", index, ledger.PasswordNeeded), Err: err}
+	}
 	return &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] cannot be signed: %v", index, plain(err)), Err: err}
 }
 

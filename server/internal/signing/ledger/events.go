@@ -149,6 +149,9 @@ func (r *Record) ended() string {
 			all = append(all, f.traits())
 		}
 	}
+	if len(r.Results) > 0 {
+		all = append(all, r.Results)
+	}
 	return digestOf(all...)
 }
 

@@ -49,6 +49,8 @@ type Refusal struct {
 	Number fault.Code
 	Text   string
 	Err    error // for the log
+	// Results of a batch of which nothing could be signed.
+	Results []Result
 }
 
 func (r *Refusal) Error() string { return r.Text }

@@ -30,8 +30,10 @@ type Record struct {
 	Title, Description   string
 	ErrorNumber          fault.Code
 	ErrorMessage         string
-	Achieved             string  // level reached
-	Signer               *Signer // of a signed one
+	Achieved             string   // level reached
+	Results              []Result // of a batch that has ended, one for each input; lists leave them out
+	Tally                Tally    // of them
+	Signer               *Signer  // of a signed one
 	Inputs               []*File
 	Validated, Signed    *File
 	Work                 []*File   // that people sign: each document as it is now, where somebody has signed or it was written anew
@@ -140,7 +142,10 @@ const (
 )
 
 const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
-	error_number, error_message, achieved_level, signer, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, acts, created_at, updated_at`
+	error_number, error_message, achieved_level, signer, results, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, acts, created_at, updated_at`
+
+// shortColumns are those of a list: of a batch the tally alone, for its results may be long.
+var shortColumns = strings.Replace(columns, "results", fmt.Sprintf("substr(results, 1, %d)", tallyLength), 1)
 
 func (s *Ledger) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
 
@@ -148,12 +153,12 @@ func (s *Ledger) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
 // not sealed for it comes with the error.
 func (s *Ledger) scanWith(row store.Row, more ...any) (*Record, error) {
 	r := &Record{Stored: true}
-	var options, signer string
+	var options, signer, results string
 	var target []byte
 	var approval, files, created, updated int64
 	err := row.Scan(append([]any{
 		&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
-		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &signer, &r.Secret, &target, &r.ChargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &r.Acts, &created, &updated,
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &signer, &results, &r.Secret, &target, &r.ChargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &r.Acts, &created, &updated,
 	}, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("signing: read record: %w", err)
@@ -165,6 +170,9 @@ func (s *Ledger) scanWith(row store.Row, more ...any) (*Record, error) {
 	}
 	if r.Signer, err = readSigner(signer); err != nil {
 		return nil, fmt.Errorf("signing: signer: %w", err)
+	}
+	if r.Results, r.Tally, err = readResults(results); err != nil {
+		return nil, fmt.Errorf("signing: results: %w", err)
 	}
 	return r, s.unseal(callbackPurpose, r.Owner(), target, &r.Callback)
 }
@@ -207,6 +215,10 @@ func (s *Ledger) Insert(ctx context.Context, tx *store.Tx, r *Record) error {
 	if err != nil {
 		return err
 	}
+	results, err := storedResults(r.Results)
+	if err != nil {
+		return err
+	}
 	var target []byte
 	if r.Callback != nil {
 		if target, err = s.seal(callbackPurpose, r.Owner(), r.Callback); err != nil {
@@ -220,11 +232,11 @@ func (s *Ledger) Insert(ctx context.Context, tx *store.Tx, r *Record) error {
 		starts, turn, weight = 0, job.Turn(Table, Ready, "$2", "$26"), r.weight()
 	}
 	err = tx.Later(ctx, `insert into signatures (id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type,
-			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, starts, created_at, updated_at, turn)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, `+turn+`)`,
+			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, starts, created_at, updated_at, results, turn)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $27, `+turn+`)`,
 		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), r.Type,
 		options, r.Title, r.Description, r.ErrorNumber, r.ErrorMessage, r.Secret, target, r.ChargeID, r.Approval,
-		store.Millis(r.ApprovalUntil), store.Millis(r.FilesUntil), r.LeaseBy, store.Millis(r.LeaseUntil), starts, store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt), weight)
+		store.Millis(r.ApprovalUntil), store.Millis(r.FilesUntil), r.LeaseBy, store.Millis(r.LeaseUntil), starts, store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt), weight, results)
 	if err != nil {
 		return fmt.Errorf("signing: store record: %w", err)
 	}
@@ -277,7 +289,7 @@ func (s *Ledger) listed(ctx context.Context, query string, args ...any) ([]*Reco
 	if err != nil || len(ids) == 0 {
 		return []*Record{}, err
 	}
-	rows, err = s.DB.Read().Query(ctx, `select `+columns+` from signatures where id`+store.In(len(ids))+` order by id desc`, ids...)
+	rows, err = s.DB.Read().Query(ctx, `select `+shortColumns+` from signatures where id`+store.In(len(ids))+` order by id desc`, ids...)
 	return store.All("signing: list", rows, err, s.scan)
 }
 
@@ -288,7 +300,7 @@ func (s *Ledger) listed(ctx context.Context, query string, args ...any) ([]*Reco
 func (s *Ledger) Search(ctx context.Context, account, text string, f Filter, most int) (found []*Record, further string, err error) {
 	narrow := ` from signatures where account_id = $1 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)`
 	args := []any{account, string(f.State), f.CertificateType, f.Type, text}
-	rows, err := s.DB.Read().Query(ctx, `select `+columns+narrow+` and id = $5`, args...)
+	rows, err := s.DB.Read().Query(ctx, `select `+shortColumns+narrow+` and id = $5`, args...)
 	if found, err = store.All("signing: search", rows, err, s.scan); err != nil || len(found) > 0 {
 		return found, "", err
 	}
@@ -300,7 +312,7 @@ func (s *Ledger) Search(ctx context.Context, account, text string, f Filter, mos
 	one := f.page()
 	one.Limit++ // is there more?
 	tail, args := one.Of(append(args[:4], like(text), further)...)
-	rows, err = s.DB.Read().Query(ctx, `select `+columns+narrow+` and id >= $6
+	rows, err = s.DB.Read().Query(ctx, `select `+shortColumns+narrow+` and id >= $6
 		and (lower(title) like $5 escape '!' or exists (select 1 from signature_files f where f.signature_id = signatures.id and lower(f.label) like $5 escape '!'))`+tail, args...)
 	if found, err = store.All("signing: search", rows, err, s.scan); len(found) > f.Limit {
 		found, further = found[:f.Limit], found[f.Limit-1].ID

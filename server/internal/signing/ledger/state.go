@@ -122,10 +122,14 @@ func StoreValidated(ctx context.Context, tx *store.Tx, r *Record, lease string) 
 // StoreEnd ends a record as it says itself, DONE or ERROR.
 func StoreEnd(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
 	const over = `, secret = null, lease_by = '', lease_until = 0, acts = 0`
-	if r.State == Done {
-		return transition(ctx, tx, r, lease, Done, `signature_type = $5, achieved_level = $6, signer = $7`+over, r.Type, r.Achieved, storedSigner(r.Signer))
+	results, err := storedResults(r.Results)
+	if err != nil {
+		return err
 	}
-	return transition(ctx, tx, r, lease, Error, `error_number = $5, error_message = $6, signature_type = $7`+over, r.ErrorNumber, r.ErrorMessage, r.Type)
+	if r.State == Done {
+		return transition(ctx, tx, r, lease, Done, `signature_type = $5, achieved_level = $6, signer = $7, results = $8`+over, r.Type, r.Achieved, storedSigner(r.Signer), results)
+	}
+	return transition(ctx, tx, r, lease, Error, `error_number = $5, error_message = $6, signature_type = $7, results = $8`+over, r.ErrorNumber, r.ErrorMessage, r.Type, results)
 }
 
 var leaseOn = `update signatures set lease_until = $1 where id = $2 and ` + only(`lease_by = $3 and state = $4 and approval in ('', 'APPROVED')`)
@@ -142,6 +146,6 @@ func (r *Record) When(state State, at time.Time) *Record {
 	}
 	was := *r
 	was.State, was.UpdatedAt = state, at
-	was.Signed, was.Signer, was.Achieved, was.ErrorNumber, was.ErrorMessage = nil, nil, "", 0, ""
+	was.Signed, was.Signer, was.Achieved, was.ErrorNumber, was.ErrorMessage, was.Results, was.Tally = nil, nil, "", 0, "", nil, Tally{}
 	return &was
 }

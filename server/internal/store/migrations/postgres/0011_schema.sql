@@ -393,6 +393,7 @@ create table signatures (
 	signature_type   text not null default '',
 	achieved_level   text not null default '',
 	signer           text not null default '', -- what is known of the certificate that signed, as JSON
+	results          text not null default '', -- of a batch: how many were signed, and each as JSON
 	error_message    text not null default '',
 	secret           bytea, -- password and what else must wait, sealed; gone at the end
 	starts           bigint not null default 0, -- how often work on it was begun

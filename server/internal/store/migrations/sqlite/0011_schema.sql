@@ -380,6 +380,7 @@ create table signatures (
 	error_message    text not null default '',
 	achieved_level   text not null default '',
 	signer           text not null default '', -- what is known of the certificate that signed, as JSON
+	results          text not null default '', -- of a batch: how many were signed, and each as JSON
 	secret           blob, -- password and what else must wait, sealed; gone at the end
 	callback         blob, -- sealed
 	charge_id        text not null default '',
