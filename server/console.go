@@ -25,11 +25,11 @@ func (s *Server) mountDesk(a *api.API, site *look.Site) *console.Desk {
 	h := &healthReport{server: s}
 	pages := console.New(console.Parts{
 		Site: site, Accounts: s.accounts, Billing: s.billing, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
-		Spool: s.spool, Limits: upload.Limits{Body: s.cfg.Limits.Body}, Memory: s.cfg.Limits.Memory, Document: s.cfg.Limits.Document,
+		Spool: s.spool, Limits: upload.Limits{Body: s.cfg.Limits.Body}, Document: s.cfg.Limits.Document,
 		Send: a.Send, Health: h.read, Certificate: s.sig.records.Certificate,
-		People: s.sig.people, Outbox: s.outboxShown(),
+		People: s.sig.people, Drawer: s.drawer, Outbox: s.outboxShown(),
 	})
-	a.Know("login/logout/sign/sketch/invite/records/signed/certificate/callbacks/signers/remind/stop/resend/approve/refuse/certificates/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
+	a.Know("login/logout/sign/page/retry/invite/records/records.csv/signed/certificate/callbacks/signers/remind/stop/resend/approve/refuse/certificates/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
 	a.Mount("/console/*", pages, http.MethodGet, http.MethodHead, http.MethodPost)
 	a.Mount("/console", http.RedirectHandler("/console/", http.StatusSeeOther))
 	return pages

@@ -3,10 +3,8 @@ package server
 import (
 	"errors"
 	"net/http"
-	"path/filepath"
 	"strings"
 
-	"rogito.dev/rogito/internal/draw"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/pages/enrol"
 	"rogito.dev/rogito/server/internal/pages/look"
@@ -17,10 +15,8 @@ import (
 // mountSigners mounts the pages of people who sign. Identity providers and cards answer
 // where they do for certificates, and are handed on from there.
 func (s *Server) mountSigners(a *api.API, site *look.Site, orders *enrol.Pages) {
-	drawer := &draw.Drawer{Cache: filepath.Join(s.cfg.Data, "draw")}
-	s.onClose(func() { _ = drawer.Close() })
 	p := sign.New(site, sign.Options{
-		People: s.sig.people, Drawer: drawer, Guard: s.sig.guard, Cards: orders.Cards.URL,
+		People: s.sig.people, Drawer: s.drawer, Guard: s.sig.guard, Cards: orders.Cards.URL,
 		Secure: strings.HasPrefix(strings.ToLower(s.cfg.PublicURL), "https://"), Public: s.cfg.PublicURL, Log: s.log,
 	})
 	orders.OtherRefusal = func(w http.ResponseWriter, r *http.Request, err error) bool {

@@ -231,7 +231,7 @@ func (s *Server) openRecords() error {
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})
 	w.people = people.New(people.Parts{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Authority: w.authority, Audit: w.audit, Signing: w.signing, Jobs: s.jobs, Messenger: messenger,
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Authority: w.authority, Audit: w.audit, Signing: w.signing, Jobs: s.jobs, Messenger: messenger, Drawer: s.drawer,
 	}, people.Config{Operator: s.cfg.Operator.Name, Expires: s.cfg.SES.Expires, Seal: s.cfg.SES.Certificate, SealPassword: s.cfg.SES.Password, Log: s.log})
 	w.csc = cscserver.New(cscserver.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscserver.Config{})
 	return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"rogito.dev/rogito/internal/draw"
 	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
@@ -41,6 +42,7 @@ type Server struct {
 	inFlight func() int64 // requests that are being answered; nil where it does not serve
 	health   *monitor.Health
 	spool    string
+	drawer   *draw.Drawer // of pages, for everybody who is shown one
 	closers  []func()
 
 	db          *store.DB
@@ -115,6 +117,8 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *S
 	if s.blobs, err = blob.Open(ctx, cfg.blobs(s.spool), s.master); err != nil {
 		return nil, err
 	}
+	s.drawer = &draw.Drawer{Cache: filepath.Join(cfg.Data, "draw")}
+	s.onClose(func() { _ = s.drawer.Close() })
 	s.watchStorage()
 	s.idempotency = idempotency.New(s.db, s.master)
 	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, Lease: cfg.Jobs.Lease, Able: s.able, Log: log})

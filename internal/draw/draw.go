@@ -41,6 +41,8 @@ const (
 	mostSide   = 14_400  // points
 	mostPixels = 6 << 20 // of a picture: a sheet of A4 at 200 dpi has 3.9 million
 	mostText   = 200_000 // characters of a page that are handed on
+	// mostSearched bounds the pages that Find looks at.
+	mostSearched = 500
 )
 
 // wasmPage is the unit in which WebAssembly counts memory.
@@ -370,7 +372,7 @@ func (doc *Document) Find(ctx context.Context, text string) (n int, box Box, ok 
 	if text == "" {
 		return 0, Box{}, false, nil
 	}
-	for n = 1; n <= doc.pages; n++ {
+	for n = 1; n <= min(doc.pages, mostSearched); n++ {
 		err := doc.onText(ctx, n, func(page references.FPDF_TEXTPAGE) error {
 			box, ok, err = doc.find(page, text)
 			return err

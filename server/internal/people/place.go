@@ -2,17 +2,18 @@ package people
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/draw"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
-	"rogito.dev/rogito/internal/sketch"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing/ledger"
@@ -22,18 +23,19 @@ import (
 const (
 	stampWidth, stampHeight = 164, 45
 	placeMargin, placeGap   = 20, 6
-	mostAnchorPages         = 500
+	mostSpreadPages         = 500
+	mostWidgets             = 500 // of a page that are kept clear of
 )
 
 // placesIn finds where the fields of everybody go, in each document: by person, then by
 // document. What the document lacks is a refusal with 113.
-func placesIn(ctx context.Context, docs []ades.Source, persons []*ledger.Person) ([][][]ledger.Place, error) {
+func placesIn(ctx context.Context, drawer *draw.Drawer, docs []ades.Source, persons []*ledger.Person) ([][][]ledger.Place, error) {
 	all := make([][][]ledger.Place, len(persons))
 	for i := range persons {
 		all[i] = make([][]ledger.Place, len(docs))
 	}
 	for index, src := range docs {
-		f := &finder{index: index, src: src}
+		f := &finder{drawer: drawer, index: index, src: src}
 		err := limits.Bounded(ctx, rogito.DefaultMemory, func(ctx context.Context) error { return f.find(ctx, persons, all) })
 		if err != nil {
 			return nil, err
@@ -44,14 +46,19 @@ func placesIn(ctx context.Context, docs []ades.Source, persons []*ledger.Person)
 
 // finder looks into one document.
 type finder struct {
+	drawer *draw.Drawer
 	index  int
 	src    ades.Source
 	doc    *pdf.Document
 	pages  int
-	taken  map[int][]sketch.Box // by page, as a viewer sees it
-	empty  []string             // fields
-	placed map[int]*sketch.Page
+	taken  map[int][]box  // by page
+	looked map[int]bool   // pages whose fields are among them
+	empty  []string       // fields
+	drawn  *draw.Document // nil until a text is looked for
 }
+
+// box is a part of a page as a viewer shows it: points from the upper left corner.
+type box struct{ X, Y, Width, Height float64 }
 
 func (f *finder) lacks(format string, args ...any) error {
 	return &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] ", f.index) + fmt.Sprintf(format, args...)}
@@ -67,7 +74,8 @@ func (f *finder) find(ctx context.Context, persons []*ledger.Person, all [][][]l
 	if f.empty, err = pades.EmptyFields(ctx, f.src, ""); err != nil {
 		return f.lacks("cannot be read: %v", err)
 	}
-	f.taken, f.placed = map[int][]sketch.Box{}, map[int]*sketch.Page{}
+	f.taken, f.looked = map[int][]box{}, map[int]bool{}
+	defer f.close()
 	used := map[string]bool{}
 	for i, p := range persons {
 		if p.Role != ledger.RoleSigner {
@@ -102,9 +110,9 @@ var shrunk = []float64{1, 0.75, 0.5, 0.35, 0.25}
 
 // spread finds places for so many, all of one size, beside and below what stands there.
 func (f *finder) spread(ctx context.Context, n int) ([]ledger.Place, error) {
-	for pages := 1; n > 0 && pages <= min(f.pages, mostAnchorPages); pages++ {
+	for pages := 1; n > 0 && pages <= min(f.pages, mostSpreadPages); pages++ {
 		for _, scale := range shrunk {
-			before := map[int][]sketch.Box{}
+			before := map[int][]box{}
 			for page, boxes := range f.taken {
 				before[page] = slices.Clip(boxes)
 			}
@@ -185,50 +193,89 @@ func fromMedia(p *pdf.Page, x, y float64) (float64, float64) {
 }
 
 func (f *finder) take(p ledger.Place) {
-	f.taken[p.Page] = append(f.taken[p.Page], sketch.Box{X: p.X, Y: p.Y, Width: p.Width, Height: p.Height})
+	f.taken[p.Page] = append(f.taken[p.Page], box{p.X, p.Y, p.Width, p.Height})
 }
 
-// sketched is what a page looks like.
-func (f *finder) sketched(ctx context.Context, n int) (*sketch.Page, error) {
-	if p := f.placed[n]; p != nil {
-		return p, nil
+// shown is a part of a page as a viewer shows it: the inverse of pdf.Page.Place.
+func shown(p *pdf.Page, r pdf.Rect) box {
+	c := p.CropBox
+	switch p.Rotate {
+	case 90:
+		return box{r.LLY - c.LLY, r.LLX - c.LLX, r.Height(), r.Width()}
+	case 180:
+		return box{c.URX - r.URX, r.LLY - c.LLY, r.Width(), r.Height()}
+	case 270:
+		return box{c.URY - r.URY, c.URX - r.URX, r.Height(), r.Width()}
 	}
-	p, err := sketch.Draw(ctx, f.src, n, "")
-	if err == nil {
-		f.placed[n] = p
-		for _, field := range p.Fields {
-			f.taken[n] = append(f.taken[n], field.Box)
+	return box{r.LLX - c.LLX, c.URY - r.URY, r.Width(), r.Height()}
+}
+
+// look has the fields of a page among what is taken.
+func (f *finder) look(n int, page *pdf.Page) {
+	if f.looked[n] {
+		return
+	}
+	f.looked[n] = true
+	list, _ := f.doc.Array(page.Dict.Get("Annots")) // a list that cannot be read names no field
+	for _, o := range list[:min(len(list), mostWidgets)] {
+		d, err := f.doc.Dict(o)
+		if err != nil || d == nil || f.doc.Name(d.Get("Subtype")) != "Widget" {
+			continue
+		}
+		if r, ok := f.doc.Rect(d.Get("Rect")); ok && r.Width() >= 1 && r.Height() >= 1 {
+			f.taken[n] = append(f.taken[n], shown(page, r))
 		}
 	}
-	return p, err
+}
+
+// open has the document drawn, which is how texts in it are found.
+func (f *finder) open(ctx context.Context) error {
+	if f.drawn != nil {
+		return nil
+	}
+	data := make([]byte, f.src.Size())
+	if _, err := f.src.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read document: %w", err)
+	}
+	var err error
+	f.drawn, err = f.drawer.Open(ctx, data, "")
+	return err
+}
+
+func (f *finder) close() {
+	if f.drawn != nil {
+		f.drawn.Close()
+		f.drawn = nil
+	}
 }
 
 // anchor is the first place of a text.
 func (f *finder) anchor(ctx context.Context, want ledger.Place) (ledger.Place, error) {
-	find := strings.Join(strings.Fields(want.Anchor), " ")
-	for n := 1; n <= min(f.pages, mostAnchorPages); n++ {
-		p, err := f.sketched(ctx, n)
-		if err != nil {
-			if ctx.Err() != nil {
-				return want, ctx.Err()
-			}
-			continue
-		}
-		for _, l := range p.Lines {
-			text := strings.Join(strings.Fields(l.Text), " ")
-			at := strings.Index(text, find)
-			if at < 0 {
-				continue
-			}
-			share := float64(utf8.RuneCountInString(text[:at])) / float64(max(1, utf8.RuneCountInString(text)))
-			out := want
-			out.Page, out.X, out.Y = n, l.X+share*l.Length*math.Cos(l.Angle*math.Pi/180), l.Y-l.Size
-			out.X, out.Y = clamp(out.X, p.Width-out.Width), clamp(out.Y, p.Height-out.Height)
-			f.take(out)
-			return out, nil
-		}
+	err := f.open(ctx)
+	n, at, ok := 0, draw.Box{}, false
+	if err == nil {
+		n, at, ok, err = f.drawn.Find(ctx, strings.Join(strings.Fields(want.Anchor), " "))
 	}
-	return want, f.lacks("has no text %q", want.Anchor)
+	switch {
+	case ctx.Err() != nil:
+		return want, ctx.Err()
+	case errors.Is(err, draw.ErrMalformed), errors.Is(err, draw.ErrPassword), errors.Is(err, draw.ErrTooMuch):
+		return want, f.lacks("cannot be searched for the text %q", want.Anchor)
+	case err != nil:
+		return want, err
+	case !ok:
+		return want, f.lacks("has no text %q", want.Anchor)
+	}
+	page, err := f.page(n)
+	if err != nil {
+		return want, err
+	}
+	b := shown(page, pdf.Rect{LLX: at.Left, LLY: at.Bottom, URX: at.Right, URY: at.Top})
+	width, height := page.Visible()
+	out := want
+	out.Page, out.X, out.Y = n, clamp(b.X, width-out.Width), clamp(b.Y, height-out.Height)
+	f.take(out)
+	return out, nil
 }
 
 func clamp(v, most float64) float64 { return max(0, min(v, most)) }
@@ -241,16 +288,14 @@ func (f *finder) free(ctx context.Context, pages int, scale float64) (*ledger.Pl
 		if err != nil {
 			return nil, err
 		}
-		if _, err := f.sketched(ctx, n); err != nil && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+		f.look(n, page)
 		width, height := page.Visible()
 		w, h := math.Min(stampWidth*scale, width), math.Min(stampHeight*scale, height)
 		x0, y0 := math.Min(placeMargin, width-w), math.Min(placeMargin, height-h)
 		for y := y0; y+h <= height; y += placeGap {
 			for x := x0; x+w <= width; x += placeGap {
-				box := sketch.Box{X: x, Y: y, Width: w, Height: h}
-				if hit := slices.IndexFunc(f.taken[n], func(b sketch.Box) bool { return overlap(b, box) }); hit >= 0 {
+				here := box{x, y, w, h}
+				if hit := slices.IndexFunc(f.taken[n], func(b box) bool { return overlap(b, here) }); hit >= 0 {
 					x = max(x, f.taken[n][hit].X+f.taken[n][hit].Width) // placeGap is added
 					continue
 				}
@@ -263,6 +308,6 @@ func (f *finder) free(ctx context.Context, pages int, scale float64) (*ledger.Pl
 	return nil, nil
 }
 
-func overlap(a, b sketch.Box) bool {
+func overlap(a, b box) bool {
 	return a.X < b.X+b.Width && b.X < a.X+a.Width && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height
 }

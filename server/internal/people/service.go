@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"rogito.dev/rogito/internal/draw"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
@@ -42,6 +43,7 @@ type Parts struct {
 	Signing   *signing.Service
 	Jobs      *job.Queue
 	Messenger Messenger
+	Drawer    *draw.Drawer
 }
 
 // Config of a Service. Zero fields take the contract's defaults.

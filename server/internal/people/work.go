@@ -58,7 +58,7 @@ func (s *Service) sendOut(ctx context.Context, w *signing.Work) error {
 		return err
 	}
 	r := w.Record()
-	places, err := placesIn(ctx, docs, r.Persons)
+	places, err := placesIn(ctx, s.Drawer, docs, r.Persons)
 	if err != nil {
 		return err
 	}

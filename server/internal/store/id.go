@@ -53,6 +53,14 @@ func IsID(s string) bool {
 	return true
 }
 
+// IDAt is the first id that can be made at a time; empty for the zero time.
+func IDAt(t time.Time) string {
+	if t.IsZero() || t.UnixMilli() < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%012x%012x", t.UnixMilli()&(1<<48-1), 0)
+}
+
 // IDTime is when an id was made; the zero time for what is not an id.
 func IDTime(id string) time.Time {
 	if !IsID(id) {

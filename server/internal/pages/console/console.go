@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/internal/draw"
 	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
@@ -44,11 +45,11 @@ type Parts struct {
 	Keys        *keys.Store
 	Callbacks   *callback.Sender
 	People      *people.Service
+	Drawer      *draw.Drawer
 	Outbox      string // folder of messages that a sandbox does not send; empty: none
 	Idempotency *idempotency.Keys
 	Spool       string        // folder of uploads on their way
 	Limits      upload.Limits // of bodies
-	Memory      int64         // for reading a document
 	Document    int64         // bytes of one document
 	Send        func(http.ResponseWriter, *http.Request, *api.Content)
 	Health      func(context.Context) (*Health, error)
@@ -74,15 +75,17 @@ func New(p Parts) *Desk {
 	for pattern, h := range map[string]page{
 		"GET /console/{$}": d.home,
 
-		"GET /console/sign":      d.showSign,
-		"POST /console/sign":     d.sign,
-		"POST /console/sketch":   d.sketch,
-		"GET /console/sign/{id}": d.outcome,
+		"GET /console/sign":             d.showSign,
+		"POST /console/sign":            d.sign,
+		"POST /console/page":            d.page,
+		"POST /console/sign/{id}/retry": d.retry,
+		"GET /console/sign/{id}":        d.outcome,
 
 		"GET /console/invite":  d.showInvite,
 		"POST /console/invite": d.invite,
 
 		"GET /console/records":                                   d.records,
+		"GET /console/records.csv":                               d.table,
 		"GET /console/records/{id}":                              d.record,
 		"GET /console/records/{id}/signed":                       d.download,
 		"GET /console/records/{id}/signed/{n}":                   d.downloadOne,

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,87 +19,6 @@ import (
 	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
-
-// recordsPage is the list.
-type recordsPage struct {
-	look.Head
-	Search, State string
-	States        []look.Option
-	Rows          []recordRow
-	First, Next   string // addresses
-	Filtered      bool
-	Older         bool // there are records that the search has not looked into
-	MaySign       bool
-}
-
-type recordRow struct {
-	ID, Title string
-	At        time.Time
-	State     chip
-	Format    look.Text
-	Kind      look.Text
-}
-
-const pageOf = 25
-
-// mostSearched is how many records one search looks into: a tenth of a second.
-const mostSearched = 20_000
-
-func (d *Desk) records(v *visit) error {
-	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
-		return err
-	}
-	q := v.r.URL.Query()
-	p := &recordsPage{Head: d.head(v, look.T("Records", "Pratiche")), Search: strings.TrimSpace(clip(q.Get("q"), 200)), State: q.Get("state"), MaySign: d.maySign(v)}
-	after := q.Get("after")
-	if after != "" && !isID(after) || p.State != "" && !slices.Contains(ledger.States, ledger.State(p.State)) {
-		return look.Refusal(fault.BadQuery, look.T("This address is not one of the list.", "Questo indirizzo non è di questo elenco."))
-	}
-	l := look.Language(v.r)
-	p.States = []look.Option{{Value: "", Name: look.T("All", "Tutte").In(l)}}
-	for _, s := range ledger.States {
-		p.States = append(p.States, look.Option{Value: string(s), Name: recordStates[s].Name.In(l), Selected: string(s) == p.State})
-	}
-	all, further, err := d.page(v, p, after)
-	if err != nil {
-		return err
-	}
-	filter := url.Values{}
-	for name, value := range map[string]string{"q": p.Search, "state": p.State} {
-		if value != "" {
-			filter.Set(name, value)
-		}
-	}
-	p.Filtered = len(filter) > 0
-	if after != "" {
-		p.First = "/console/records?" + filter.Encode()
-	}
-	if further != "" {
-		filter.Set("after", further)
-		p.Next = "/console/records?" + filter.Encode()
-	}
-	for _, r := range all {
-		p.Rows = append(p.Rows, recordRow{r.ID, titled(r), r.CreatedAt, stateOf(r), formats[r.Type], kindOf(r.CertificateType)})
-	}
-	d.pages.Render(v.w, v.r, http.StatusOK, "records", p)
-	return nil
-}
-
-// page is what a page shows, and behind which record the next one begins.
-func (d *Desk) page(v *visit, p *recordsPage, after string) (all []*ledger.Record, further string, err error) {
-	f := ledger.Filter{State: ledger.State(p.State), After: after, Limit: pageOf}
-	if p.Search != "" {
-		all, further, err = d.Signing.Search(v.ctx(), v.accountID(), p.Search, f, mostSearched)
-		p.Older = further != "" && len(all) < pageOf
-		return all, further, err
-	}
-	f.Limit++ // is there one more?
-	all, err = d.Signing.List(v.ctx(), v.accountID(), f)
-	if len(all) > pageOf {
-		all, further = all[:pageOf], all[pageOf-1].ID
-	}
-	return all, further, err
-}
 
 func titled(r *ledger.Record) string {
 	if strings.TrimSpace(r.Title) == "" {
@@ -123,6 +41,9 @@ type recordPage struct {
 	Signed     string // where the signed document is
 	SignedName string
 	Parts      []part
+	Tally      look.Text // of a batch of which not all was signed
+	Failed     []failure
+	Again      *again
 	Gone       bool // the files were deleted
 	Locked     bool // the token may not read them
 	Waits      bool
@@ -132,6 +53,8 @@ type recordPage struct {
 	Callbacks  []delivery
 	MayResend  bool
 	MaySign    bool
+	Who        []who
+	List       string    // the part of the list that led here
 	Notice     look.Text // of what was just done
 	People     []person
 	MayStop    bool
@@ -202,18 +125,33 @@ func (d *Desk) find(v *visit, answer bool) (*recordPage, error) {
 			p.Parts, err = d.parts(v, r)
 		}
 	}
+	if r.Tally.Partly() {
+		p.Tally = partly(r.Tally)
+	}
+	if err == nil && r.State.Final() {
+		err = d.shortfall(v, p)
+	}
 	return p, err
 }
 
-// signedName is what a signed document is called: after the one that was signed.
+// signedName is what a signed document is called: after the one that was signed, and
+// never like it.
 func signedName(r *ledger.Record) string {
 	_, ext, _ := strings.Cut(r.Signed.Name, ".")
 	name := r.ID
-	if len(r.Inputs) == 1 && r.Inputs[0].Label != "" {
+	switch {
+	case len(r.Inputs) == 1 && r.Inputs[0].Label != "":
 		name = r.Inputs[0].Label
-	} else if r.Title != "" {
+	case r.Options.Batch && len(r.Inputs) > 0 && r.Inputs[0].Label != "": // "lease.pdf + 3" is no name of a file
+		name = strings.TrimSuffix(r.Inputs[0].Label, path.Ext(r.Inputs[0].Label)) + "." + ext
+	case r.Title != "":
 		name = r.Title
 	}
+	return nameSigned(name, ext)
+}
+
+// nameSigned is the name of a document, signed into a file with an ending.
+func nameSigned(name, ext string) string {
 	name = strings.Map(func(c rune) rune {
 		if c < ' ' || strings.ContainsRune(`/\:*?"<>|`, c) {
 			return '_'
@@ -222,8 +160,8 @@ func signedName(r *ledger.Record) string {
 	}, name)
 	own := strings.TrimPrefix(path.Ext(name), ".")
 	switch {
-	case strings.EqualFold(own, "pdf") && ext == "pdf":
-		return strings.TrimSuffix(name, "."+own) + "-signed.pdf"
+	case own != "" && strings.EqualFold(own, ext):
+		return strings.TrimSuffix(name, "."+own) + "-signed." + ext
 	case own != "" && strings.HasPrefix(ext, strings.ToLower(own)+"."):
 		return strings.TrimSuffix(name, "."+own) + "." + ext
 	}
@@ -242,13 +180,23 @@ func (d *Desk) parts(v *visit, r *ledger.Record) ([]part, error) {
 	err := d.unzip(v, r, func(z *zip.Reader) error {
 		for i, f := range z.File {
 			if f.Name != "report.json" && len(all) < mostParts {
-				_, name, _ := strings.Cut(f.Name, "_")
-				all = append(all, part{name, "/console/records/" + r.ID + "/signed/" + strconv.Itoa(i), int64(f.UncompressedSize64)}) //nolint:gosec // of our own making
+				all = append(all, part{partName(r, f.Name), "/console/records/" + r.ID + "/signed/" + strconv.Itoa(i), int64(f.UncompressedSize64)}) //nolint:gosec // of our own making
 			}
 		}
 		return nil
 	})
 	return all, err
+}
+
+// partName is that of a signed document of a batch, by its name in the zip: with a
+// number in front of it there, and often the one that the unsigned document has.
+func partName(r *ledger.Record, entry string) string {
+	number, name, _ := strings.Cut(entry, "_")
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 0 || i >= len(r.Inputs) || !strings.EqualFold(path.Ext(r.Inputs[i].Label), path.Ext(name)) {
+		return name // its ending says that it is signed
+	}
+	return nameSigned(name, strings.TrimPrefix(path.Ext(name), "."))
 }
 
 // unzip opens the signed documents without a note of it: nothing leaves.
@@ -276,6 +224,9 @@ func (d *Desk) outcome(v *visit) error {
 	switch p.R.State {
 	case ledger.Done:
 		p.Title = look.T("Signed", "Firmato")
+		if !p.Tally.IsZero() {
+			p.Title = p.Tally
+		}
 	case ledger.Error:
 		p.Title = look.T("Not signed", "Non firmato")
 	default:
@@ -326,6 +277,14 @@ func (d *Desk) record(v *visit) error {
 		}
 	}
 	d.follow(v, p)
+	if p.Who, err = d.namer(v)(p.R); err != nil {
+		return err
+	}
+	if list := v.r.URL.Query().Get("list"); list != "" {
+		if q, err := url.ParseQuery(clip(list, 4000)); err == nil {
+			p.List = "?" + q.Encode()
+		}
+	}
 	if p.Waits {
 		v.w.Header().Set("Refresh", "10")
 	}
@@ -439,7 +398,7 @@ func (d *Desk) downloadOne(v *visit) error {
 		return err
 	}
 	defer in.Close()
-	_, name, _ := strings.Cut(f.Name, "_")
+	name := partName(r, f.Name)
 	kind := "application/octet-stream"
 	if strings.HasSuffix(strings.ToLower(name), ".pdf") {
 		kind = "application/pdf"

@@ -12,14 +12,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"rogito.dev/rogito/internal/limits"
-	"rogito.dev/rogito/internal/sketch"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
@@ -38,8 +35,10 @@ type signPage struct {
 	Unlisted  bool // the token may not read certificates: the username is typed
 	Types     []look.Option
 	Levels    []look.Option
+	Layouts   []look.Option
 	F         values // what was chosen
-	Place     place
+	Spots     []spot
+	Locked    bool  // a PDF of the form wants its password
 	Documents int64 // bytes of one document, of all
 	Body      int64
 	Most      int64 // megabytes of one document, in round figures
@@ -60,42 +59,7 @@ type values map[string]string
 
 // kept are the fields that survive a login in the middle of the form: no
 // password, no code.
-var kept = []string{"certificateUsername", "signatureType", "level", "visible", "page", "x", "y", "together", "title"}
-
-// place is the sketch with the box of the signature on it.
-type place struct {
-	*sketch.Page
-	X, Y, Width, Height float64
-	Known               bool // there is a document
-}
-
-// Size of a visible signature, where nothing else is asked for, and of the page
-// that is shown before a document is.
-const (
-	boxWidth, boxHeight = 164, 45
-	boxMargin           = 20
-)
-
-var blank = sketch.Page{Number: 1, Count: 1, Width: 595, Height: 842}
-
-func placeOf(p *sketch.Page, f values) place {
-	at := func(name string) float64 {
-		n, err := strconv.ParseFloat(strings.Replace(f[name], ",", ".", 1), 64)
-		if err != nil || !onSheet(n) {
-			return boxMargin
-		}
-		return n
-	}
-	known := p != nil
-	if !known {
-		p = &blank
-	}
-	return place{p, at("x"), at("y"), boxWidth, boxHeight, known}
-}
-
-// onSheet says that a place can be on some page: no page is wider than 14,400
-// points (ISO 32000-1, C.2), and "NaN" and "Inf" are no numbers for a request.
-func onSheet(n float64) bool { return n >= -20000 && n <= 20000 }
+var kept = append([]string{"certificateUsername", "signatureType", "level", "visible", "together", "title", "reason", "location", "layout"}, spotFields()...)
 
 func (d *Desk) showSign(v *visit) error {
 	f := values{}
@@ -116,13 +80,13 @@ func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
 		return nil, d.need(v, http.MethodPost, keys.Automatic.CertificateType())
 	}
 	p := &signPage{
-		Head: d.head(v, look.T("Sign documents", "Firma documenti")), As: v.accountID(), Key: rand.Text(), F: f, Place: placeOf(nil, f),
+		Head: d.head(v, look.T("Sign documents", "Firma documenti")), As: v.accountID(), Key: rand.Text(), F: f, Spots: spotsOf(f),
 		Documents: d.Document, Body: d.Limits.Body, Most: d.Document / 1_000_000, MayInvite: d.mayInvite(v),
 	}
 	if p.Most > 50 {
 		p.Most -= p.Most % 10
 	}
-	p.Scripts = []string{"sign.js"}
+	p.Scripts = []string{"sign.js", "looks.js"}
 	for _, name := range kept {
 		f[name] += "" // templates want all of them
 	}
@@ -133,19 +97,29 @@ func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
 		{Value: "cades", Name: look.T("In an envelope, .p7m (CAdES)", "In una busta .p7m (CAdES)").In(l)},
 		{Value: "xades", Name: look.T("XML or container (XAdES)", "XML o contenitore (XAdES)").In(l)},
 		{Value: "jades", Name: look.T("JSON (JAdES)", "JSON, cioè JAdES").In(l)},
-		{Value: "pkcs1", Name: look.T("Only the raw value (PKCS#1)", "Solo il valore grezzo (PKCS#1)").In(l)},
 	} {
 		o.Selected = o.Value == f["signatureType"]
 		p.Types = append(p.Types, o)
 	}
 	for _, o := range []look.Option{
-		{Value: "B", Name: look.T("B: the signature", "B: la firma").In(l)},
-		{Value: "T", Name: look.T("T: with a time-stamp", "T: con marca temporale").In(l)},
-		{Value: "LT", Name: look.T("LT: verifiable for long", "LT: verificabile a lungo").In(l)},
+		{Value: "LT", Name: look.T("LT: can be verified for years (advised)", "LT: verificabile per anni (consigliato)").In(l)},
 		{Value: "LTA", Name: look.T("LTA: for the archive", "LTA: per la conservazione").In(l)},
+		{Value: "T", Name: look.T("T: with a time-stamp", "T: con marca temporale").In(l)},
+		{Value: "B", Name: look.T("B: the signature alone", "B: solo la firma").In(l)},
 	} {
 		o.Selected = o.Value == f["level"]
 		p.Levels = append(p.Levels, o)
+	}
+	for _, o := range []look.Option{
+		{Value: "beside", Name: look.T("Picture beside the text", "Immagine accanto al testo").In(l)},
+		{Value: "above", Name: look.T("Picture above the text", "Immagine sopra il testo").In(l)},
+		{Value: "behind", Name: look.T("Picture behind the text, pale", "Immagine dietro il testo, tenue").In(l)},
+		{Value: "picture", Name: look.T("Only the picture", "Solo l'immagine").In(l)},
+		{Value: "text", Name: look.T("Only text", "Solo testo").In(l)},
+		{Value: "compact", Name: look.T("Text in one paragraph", "Testo in un solo paragrafo").In(l)},
+	} {
+		o.Selected = o.Value == f["layout"]
+		p.Layouts = append(p.Layouts, o)
 	}
 	if p.Unlisted = !d.may(v, http.MethodGet, "certificates"); p.Unlisted {
 		return p, nil
@@ -228,6 +202,7 @@ type posted struct {
 	spool  *upload.Spool
 	values values
 	files  []request.Document
+	image  []byte                      // of a visible signature
 	digest []byte                      // of all of it, for sending it once
 	after  func(context.Context) error // what follows once it was carried out; nil: nothing
 }
@@ -276,6 +251,12 @@ func (d *Desk) read(v *visit) (*posted, error) {
 				p.values[part.Field] = text
 			}
 			continue
+		}
+		if part.Field == "image" && part.Text.Len() > 0 {
+			if p.image, err = pictureIn(part.Text); err != nil {
+				p.close()
+				return nil, err
+			}
 		}
 		if part.Field != "inputDocuments" {
 			continue
@@ -347,11 +328,10 @@ func (d *Desk) signAgain(v *visit, f values, err error) error {
 	if oops != nil {
 		return oops
 	}
-	p.Alert, p.Code = look.Sentence(err), int(no.Code)
-	if t, ok := missing[no.Code]; ok {
-		p.Alert = t
+	p.Alert, p.Code = refusalText(no), int(no.Code)
+	if p.Locked = no.Code == fault.NotSignable && strings.Contains(no.Text, ledger.PasswordNeeded); p.Locked && f["pdfPassword"] == "" {
+		p.Alert = pdfLocked
 	}
-	p.Alert.English, p.Alert.Italian = sentence(p.Alert.English), sentence(p.Alert.Italian)
 	d.pages.Render(v.w, v.r, no.HTTP(), "sign", p)
 	return nil
 }
@@ -442,16 +422,14 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record,
 	if len(p.files) > 1 && f["together"] == "" {
 		options["batch"] = true
 	}
-	var size int64
-	for _, one := range p.files {
-		size += one.Source.Size()
-	}
-	if len(p.files) > inlineFiles || size > inlineBytes {
+	if inBackground(p.files) {
 		options["asyncSignature"] = true
 	}
+	if f["pdfPassword"] != "" {
+		options["encryptionPassword"] = f["pdfPassword"]
+	}
 	if f["visible"] != "" {
-		options["signerImage"] = map[string]any{"imageVisible": true}
-		if err := placed(f, options); err != nil {
+		if err := stamped(f, p.image, options); err != nil {
 			return nil, err
 		}
 	}
@@ -488,29 +466,6 @@ func (d *Desk) zone() string {
 	return "UTC"
 }
 
-// placed reads where a visible signature is to stand.
-func placed(f values, options map[string]any) error {
-	for _, name := range []string{"x", "y"} {
-		text := strings.Replace(strings.TrimSpace(f[name]), ",", ".", 1)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || !onSheet(n) {
-			return look.Refusal(fault.BadOption, look.T("The place %s must be a number of points from the corner of the page.", "La posizione %s deve essere un numero di punti dall'angolo della pagina.").With(name))
-		}
-		options[name] = n
-	}
-	if f["page"] != "" {
-		n, err := strconv.Atoi(strings.TrimSpace(f["page"]))
-		if err != nil {
-			return look.Refusal(fault.BadOption, look.T("The page must be a number, -1 for the last.", "La pagina deve essere un numero, -1 per l'ultima."))
-		}
-		options["page"] = n
-	}
-	return nil
-}
-
 // titleOf names a record by its files.
 func titleOf(files []request.Document) string {
 	switch n := len(files); n {
@@ -521,52 +476,6 @@ func titleOf(files []request.Document) string {
 	default:
 		return fmt.Sprintf("%s + %d", files[0].Name, n-1)
 	}
-}
-
-// sketchPage is the page of a document, for who chooses a place on it.
-type sketchPage struct {
-	look.Head
-	Place place
-	Name  string
-}
-
-// sketch draws a page of the first PDF of the form. Nothing is kept.
-func (d *Desk) sketch(v *visit) error {
-	if !d.maySign(v) {
-		return d.need(v, http.MethodPost, keys.Automatic.CertificateType())
-	}
-	p, err := d.read(v)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	out := &sketchPage{Head: d.head(v, look.T("Sketch of the page", "Schizzo della pagina")), Place: placeOf(nil, p.values)}
-	number, err := strconv.Atoi(p.values["page"])
-	if err != nil || number == 0 {
-		number = 1
-	}
-	status := http.StatusUnprocessableEntity
-	out.Alert = look.T("Choose a PDF first.", "Scegli prima un PDF.")
-	for _, f := range p.files {
-		var head [5]byte
-		if n, _ := f.Source.ReadAt(head[:], 0); n < 5 || string(head[:]) != "%PDF-" {
-			out.Alert = look.T("Only PDF files have pages to place a signature on.", "Solo i PDF hanno pagine su cui mettere la firma.")
-			continue
-		}
-		var drawn *sketch.Page
-		err := limits.Bounded(v.ctx(), d.Memory, func(ctx context.Context) (err error) {
-			drawn, err = sketch.Draw(ctx, f.Source, number, "")
-			return err
-		})
-		if err != nil {
-			out.Alert = look.T("This page of the PDF cannot be shown. You can still type where the signature is to stand.", "Questa pagina del PDF non si può mostrare. Puoi comunque scrivere dove mettere la firma.")
-			break
-		}
-		out.Alert, out.Name, out.Place, status = look.Text{}, f.Name, placeOf(drawn, p.values), http.StatusOK
-		break
-	}
-	d.pages.Render(v.w, v.r, status, "sketch", out)
-	return nil
 }
 
 func clip(s string, most int) string {

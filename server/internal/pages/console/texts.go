@@ -30,6 +30,9 @@ func stateOf(r *ledger.Record) chip {
 	if r.Approval == "WAITING" && !r.State.Final() {
 		return waitsForApproval
 	}
+	if r.Tally.Partly() {
+		return chip{"undetermined", partly(r.Tally)}
+	}
 	return recordStates[r.State]
 }
 

@@ -99,7 +99,7 @@ func (x *Set) padesOptions(ctx context.Context, src ades.Source) ([]pades.Option
 		}
 	}
 	if len(fields) == 0 {
-		return []pades.Options{base}, nil
+		return spread(base, si.Places), nil
 	}
 	all := make([]pades.Options, len(fields))
 	for i, name := range fields {
@@ -107,6 +107,28 @@ func (x *Set) padesOptions(ctx context.Context, src ades.Source) ([]pades.Option
 		all[i].Field, all[i].NewField, all[i].AnyField = name, name, false
 	}
 	return all, nil
+}
+
+// spread is one for each place, or the one where none is named.
+func spread(base pades.Options, places []string) []pades.Options {
+	var all []pades.Options
+	for _, text := range places {
+		spot, ok := request.ParsePlace(text)
+		if !ok || base.Appearance == nil { // the request was checked; what is not seen has no place
+			continue
+		}
+		one, look := base, *base.Appearance
+		look.Page, look.X, look.Y = spot.Page, spot.X, spot.Y
+		if spot.Width > 0 {
+			look.Width, look.Height = spot.Width, spot.Height
+		}
+		one.Appearance = &look
+		all = append(all, one)
+	}
+	if all == nil {
+		return []pades.Options{base}
+	}
+	return all
 }
 
 // margin from the upper left corner, where the caller says nothing and the page is

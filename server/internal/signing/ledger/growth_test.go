@@ -500,9 +500,9 @@ func TestSearch(t *testing.T) {
 		storetest.Exec(t, db, `update signatures set title = 'Rogito 100% di prova' where id in (select id from signatures order by id limit 3)`)
 		var got []string
 		var pages []int
-		f := Filter{Limit: 2}
+		f := Filter{Text: "ROGITO 100%", Limit: 2}
 		for {
-			found, further, err := g.Search(t.Context(), g.account, "ROGITO 100%", f, 100)
+			found, further, err := g.Search(t.Context(), g.account, f, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -528,8 +528,25 @@ func TestSearch(t *testing.T) {
 			account, text string
 			want          int
 		}{{g.account, want[0], 1}, {g.account, "rogito_", 0}, {store.NewID(), want[0], 0}} {
-			if found, _, err := g.Search(t.Context(), c.account, c.text, Filter{Limit: 2}, 1000); err != nil || len(found) != c.want {
+			if found, _, err := g.Search(t.Context(), c.account, Filter{Text: c.text, Limit: 2}, 1000); err != nil || len(found) != c.want {
 				t.Errorf("%s: %d found, %v", c.text, len(found), err)
+			}
+		}
+		storetest.Exec(t, db, `update signatures set results = $2, state = 'DONE' where id = $1`, all[7].ID, "00001 00002\n[{\"state\":\"DONE\"},{\"state\":\"ERROR\"}]")
+		middle := store.IDTime(all[100].ID)
+		younger := slices.IndexFunc(all, func(r *Record) bool { return store.IDTime(r.ID).Before(middle) })
+		for what, c := range map[string]struct {
+			f    Filter
+			want int
+		}{
+			"from a time on": {Filter{From: middle}, younger}, "before a time": {Filter{Until: middle}, len(all) - younger},
+			"a certificate": {Filter{Certificate: all[0].CertificateID}, len(all)}, "another": {Filter{Certificate: store.NewID()}, 0},
+			"not all signed": {Filter{Partly: true}, 1}, "people": {Filter{People: true}, 0}, "no time": {Filter{From: middle, Until: middle}, 0},
+		} {
+			c.f.Limit = 1000
+			found, further, err := g.Search(t.Context(), g.account, c.f, 1000)
+			if err != nil || len(found) != c.want || further != "" || !c.f.Searches() {
+				t.Errorf("%s: %d found, want %d, further %q, %v", what, len(found), c.want, further, err)
 			}
 		}
 	})

@@ -263,6 +263,18 @@ type Filter struct {
 	Type            string
 	After           string // only what comes behind it in the list
 	Skip, Limit     int
+
+	// What only a search looks at.
+	Text        string    // a piece of the title or of a document's name; or the id
+	Certificate string    // id of the one that signs
+	People      bool      // people sign
+	Partly      bool      // a batch of which some documents were not signed
+	From, Until time.Time // when it was asked for; Until is not in it
+}
+
+// Searches says that a filter asks for more than a list can find by its indices.
+func (f Filter) Searches() bool {
+	return f.Text != "" || f.Certificate != "" || f.People || f.Partly || !f.From.IsZero() || !f.Until.IsZero()
 }
 
 func (f Filter) page() store.Page { return store.Page{After: f.After, Skip: f.Skip, Limit: f.Limit} }
@@ -293,31 +305,53 @@ func (s *Ledger) listed(ctx context.Context, query string, args ...any) ([]*Reco
 	return store.All("signing: list", rows, err, s.scan)
 }
 
-// Search finds the record with an id, or those with a piece of text in their title
-// or in the names of their documents, the newest first. It looks into so many
-// records behind f.After: into 1.3 million it took 4 s of processor to find
-// nothing. further is where to go on, empty at the end.
-func (s *Ledger) Search(ctx context.Context, account, text string, f Filter, most int) (found []*Record, further string, err error) {
-	narrow := ` from signatures where account_id = $1 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)`
-	args := []any{account, string(f.State), f.CertificateType, f.Type, text}
-	rows, err := s.DB.Read().Query(ctx, `select `+shortColumns+narrow+` and id = $5`, args...)
-	if found, err = store.All("signing: search", rows, err, s.scan); err != nil || len(found) > 0 {
-		return found, "", err
+// Search finds the records that have all that a filter asks for, the newest first; one
+// whose id the text is, alone. It looks into so many records behind f.After: into 1.3
+// million it took 4 s of processor to find nothing. further is where to go on, empty at
+// the end.
+func (s *Ledger) Search(ctx context.Context, account string, f Filter, most int) (found []*Record, further string, err error) {
+	narrow := ` from signatures where account_id = $1 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4) and ($5 = '' or certificate_id = $5)`
+	if f.People {
+		narrow += ` and certificate_type in ('` + request.SES + `', '` + request.AES + `')`
+	}
+	if f.Partly {
+		narrow += ` and results <> '' and substr(results, 1, 5) <> substr(results, 7, 5) and state = '` + string(Done) + `'`
+	}
+	args := []any{account, string(f.State), f.CertificateType, f.Type, f.Certificate}
+	if store.IsID(f.Text) {
+		rows, err := s.DB.Read().Query(ctx, `select `+shortColumns+narrow+` and id = $6`, append(args, f.Text)...)
+		if found, err = store.All("signing: search", rows, err, s.scan); err != nil || len(found) > 0 {
+			return found, "", err
+		}
+	}
+	// Ids are in the order of time: the days are a part of the list.
+	if until := store.IDAt(f.Until); until != "" && (f.After == "" || until < f.After) {
+		f.After = until
 	}
 	last, lastArgs := store.Page{After: f.After, Skip: most - 1, Limit: 1}.Of(account)
 	err = s.DB.Read().QueryRow(ctx, `select id from signatures where account_id = $1`+last, lastArgs...).Scan(&further)
 	if err != nil && !errors.Is(err, store.ErrNoRows) {
 		return nil, "", fmt.Errorf("signing: search: %w", err)
 	}
+	lowest := further
+	if from := store.IDAt(f.From); from > lowest {
+		lowest, further = from, ""
+	}
 	one := f.page()
 	one.Limit++ // is there more?
-	tail, args := one.Of(append(args[:4], like(text), further)...)
-	rows, err = s.DB.Read().Query(ctx, `select `+shortColumns+narrow+` and id >= $6
-		and (lower(title) like $5 escape '!' or exists (select 1 from signature_files f where f.signature_id = signatures.id and lower(f.label) like $5 escape '!'))`+tail, args...)
+	tail, args := one.Of(append(args, like(f.Text), lowest)...)
+	rows, err := s.DB.Read().Query(ctx, `select `+shortColumns+narrow+` and id >= $7
+		and (lower(title) like $6 escape '!' or exists (select 1 from signature_files f where f.signature_id = signatures.id and lower(f.label) like $6 escape '!'))`+tail, args...)
 	if found, err = store.All("signing: search", rows, err, s.scan); len(found) > f.Limit {
 		found, further = found[:f.Limit], found[f.Limit-1].ID
 	}
 	return found, further, err
+}
+
+// NamePersons reads who is asked to sign a record of a list.
+func (s *Ledger) NamePersons(ctx context.Context, r *Record) (err error) {
+	r.Persons, err = s.persons(ctx, s.DB.Read(), r)
+	return err
 }
 
 // like is a pattern of SQL for texts that hold a piece.

@@ -87,6 +87,7 @@ type SignerImage struct {
 	QR         bool        `json:"qr" doc:"a QR code with the address of /check of this server at the right edge"`
 	Fields     []string    `json:"fieldsNameList" rule:"list" doc:"names of the fields to sign into"`
 	AllFields  bool        `json:"signAllFields" doc:"sign into every empty signature field"`
+	Places     []string    `json:"places" rule:"places" doc:"several places, each a signature of its own, in place of page, x and y: \"page,x,y\" or \"page,x,y,width,height\", in points from the left and the top; at most 20"`
 }
 
 // Option is a line of a table of options.
@@ -305,6 +306,14 @@ var rules = map[string]func(p *optionParser, v reflect.Value) (why string){
 		}
 		return ""
 	},
+	"places": func(_ *optionParser, v reflect.Value) string {
+		for _, text := range v.Interface().([]string) {
+			if _, ok := ParsePlace(text); !ok {
+				return "holds what is no page,x,y[,width,height]"
+			}
+		}
+		return unless(v.Len() <= mostVisible, fmt.Sprintf("names more than %d places", mostVisible))
+	},
 	"list": func(_ *optionParser, v reflect.Value) string {
 		return unless(v.Len() <= 100, "names more than 100 fields")
 	},
@@ -426,9 +435,9 @@ func (o *Options) ChooseLanguage(of, subject string) {
 	}
 }
 
-// SignsFields says that a PDF is signed once for each of several fields.
+// SignsFields says that a PDF is signed once for each of several fields or places.
 func (o *Options) SignsFields() bool {
-	return o.SignerImage != nil && (o.SignerImage.AllFields || len(o.SignerImage.Fields) > 1)
+	return o.SignerImage != nil && (o.SignerImage.AllFields || len(o.SignerImage.Fields) > 1 || len(o.SignerImage.Places) > 1)
 }
 
 // SignsSeveralTimes says that one document may want several signature values, one

@@ -1,6 +1,7 @@
-// The form that signs: files are dropped and listed, the page is sketched, a
-// click places the signature, and sending shows how far it is. Everything works
-// without this module, but for the click.
+// The form that signs: files are dropped and listed, the page is drawn, and sending shows
+// how far it is. Everything works without this module, but for dragging.
+import { placing } from "./place.js";
+
 const form = document.querySelector("#sign");
 const input = form.elements.inputDocuments;
 const list = form.querySelector("#files");
@@ -55,7 +56,7 @@ function show() {
   const large = files.some((f) => f.size > Number(form.dataset.document)) || all > Number(form.dataset.body);
   input.setCustomValidity(large ? form.dataset.large : "");
   if (large) say(form.dataset.large, 101); else if (document.querySelector("#problem[data-code='101']")) say("");
-  if (!large) draw();
+  if (!large) draw(1);
 }
 
 function put(files) {
@@ -65,43 +66,11 @@ function put(files) {
   show();
 }
 
-// The sketch, of the first PDF and the page that is asked for.
-let drawing;
-async function draw() {
-  drawing?.abort();
-  const pdf = [...input.files].find((f) => /\.pdf$/i.test(f.name) || f.type === "application/pdf");
-  if (!pdf) return;
-  drawing = new AbortController();
-  const body = new FormData();
-  for (const name of ["page", "x", "y", "as"]) body.set(name, form.elements[name].value);
-  body.set("inputDocuments", pdf, pdf.name);
-  try {
-    const answer = await fetch("/console/sketch", { method: "POST", body, signal: drawing.signal, headers: { Accept: "text/html" } });
-    const figure = page(await answer.text()).querySelector(".sheet");
-    if (figure) form.querySelector(".sheet").replaceWith(document.adoptNode(figure));
-    mark();
-  } catch { /* the next one says it, or nobody waits any more */ }
-}
-
-// The box of the signature goes where the fields say.
-function mark() {
-  const x = Number(form.elements.x.value || 20), y = Number(form.elements.y.value || 20);
-  form.querySelector("#mark")?.setAttribute("transform", `translate(${x} ${y})`);
-}
-
-form.addEventListener("click", (event) => {
-  const svg = event.target.closest?.("#place");
-  if (!svg) return;
-  const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-  const most = (size, box) => Math.max(0, size - box);
-  form.elements.x.value = Math.round(Math.min(Math.max(0, at.x), most(Number(svg.dataset.width), 164)));
-  form.elements.y.value = Math.round(Math.min(Math.max(0, at.y), most(Number(svg.dataset.height), 45)));
-  form.elements.page.value = svg.dataset.page;
-  form.elements.visible.checked = true;
-  mark();
+const { draw, marks } = placing(form, {
+  pdf: () => [...input.files].find((f) => /\.pdf$/i.test(f.name) || f.type === "application/pdf"),
+  first: () => form.elements.visible.checked,
+  chosen: () => { form.elements.visible.checked = true; },
 });
-for (const name of ["x", "y"]) form.elements[name].addEventListener("input", mark);
-form.elements.page.addEventListener("change", draw);
 input.addEventListener("change", show);
 
 for (const type of ["dragover", "dragleave", "drop"]) {
@@ -146,6 +115,7 @@ form.addEventListener("submit", (event) => {
     if (request.status === 401) text += " " + form.dataset.login;
     say(text, problem?.dataset.code);
     if (key) form.elements.certificateOtp.value = "";
+    if (answer.querySelector("#pdfPassword")?.closest("details[open]")) form.elements.pdfPassword.closest("details").open = true;
   });
   request.send(new FormData(form));
 });
@@ -153,4 +123,4 @@ form.addEventListener("submit", (event) => {
 // A page that the back button brings back may be sent again: its key sees to it
 // that nothing is signed twice.
 addEventListener("pageshow", () => { busy = false; send.disabled = false; progress.hidden = true; });
-if (input.files.length) show(); else mark();
+if (input.files.length) show(); else marks();
