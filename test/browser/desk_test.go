@@ -87,15 +87,27 @@ func TestDeskLooks(t *testing.T) {
 			b.sound("desk-sign-empty")
 			b.upload("#sign [name=inputDocuments]", file)
 			if !h.NoScripts {
-				b.wait("#place .waiting")
+				b.wait("#place image")
 				b.clickAt("#place", .2, .8)
+				b.click("[data-another]")
+				b.eval("document.querySelector('#look').open = true; ''")
 				b.sound("desk-sign")
 			}
-			b.loading(func() { // what "Show a sketch" does in another tab
-				b.eval("(f => { f.action = '/console/sketch'; HTMLFormElement.prototype.submit.call(f) })(document.querySelector('#sign')); ''")
+			b.loading(func() { // what "Show this page" does in another tab
+				b.eval("(f => { f.action = '/console/page'; HTMLFormElement.prototype.submit.call(f) })(document.querySelector('#sign')); ''")
 			})
-			b.wait("#place, .sheet")
-			b.sound("desk-sketch")
+			b.wait("#place")
+			b.sound("desk-page")
+			b.goTo("/console/certificates/new")
+			b.typeIn("#givenName", "Elsa")
+			b.typeIn("#surname", "Prova")
+			b.typeIn("#email", "elsa@example.org")
+			b.sound("desk-order")
+			b.loading(func() { b.click("#order button") })
+			b.wait("#holder-link")
+			b.loading(func() { b.click("#mail button") })
+			b.wait("#outbox .letter")
+			b.sound("desk-link-holder")
 			b.goTo("/console/sign")
 			b.fill(s, file, second)
 			b.typeIn("#certificatePassword", "wrong")
@@ -216,7 +228,7 @@ func TestDeskSigns(t *testing.T) {
 	b.goTo("/console/sign")
 	begin, before := time.Now(), s.computed(t)
 	b.drop("#drop", file)
-	b.wait("#place .waiting")
+	b.wait("#place image")
 	b.set("#certificateUsername", s.Sandbox.Certificates["automatic"].Username)
 	b.typeIn("#certificatePassword", s.Sandbox.Certificates["automatic"].Password)
 	b.clickAt("#place", .5, .5)
@@ -224,9 +236,14 @@ func TestDeskSigns(t *testing.T) {
 	if x != "298" && x != "297" || y != "421" && y != "420" || b.eval("document.querySelector('#visible').checked") != "true" {
 		t.Errorf("the middle of the page is %s, %s", x, y)
 	}
+	b.drag("#place .mark rect", 40, 60)
+	b.drag("#place .mark .handle", 30, 20)
+	if x2, y2, w := b.eval("document.querySelector('#x').value"), b.eval("document.querySelector('#y').value"), b.eval("document.querySelector('#width').value"); x2 == x || y2 == y || w == "" {
+		t.Errorf("dragged from %s, %s to %s, %s, width %q", x, y, x2, y2, w)
+	}
 	b.loading(func() { b.eval("document.querySelector('#send').click(); document.querySelector('#send').click(); ''") })
 	b.wait("a#signed")
-	t.Logf("from the drop of 1 MB to the signed document, sketch, place and certificate chosen: %d ms, of which the server computed %d", time.Since(begin).Milliseconds(), (s.computed(t) - before).Milliseconds())
+	t.Logf("from the drop of 1 MB to the signed document, page drawn, place and certificate chosen: %d ms, of which the server computed %d", time.Since(begin).Milliseconds(), (s.computed(t) - before).Milliseconds())
 	if name := b.attr("a#signed", "download"); name != "preliminare-signed.pdf" {
 		t.Errorf("the signed document is called %q", name)
 	}
@@ -274,8 +291,7 @@ func TestDeskSignsPlainly(t *testing.T) {
 		b.do("Input.insertText", map[string]any{"text": "100"}, nil)
 		b.tabTo("#y")
 		b.do("Input.insertText", map[string]any{"text": "600"}, nil)
-		b.tabTo("#send")
-		b.loading(func() { b.key("Enter") })
+		b.loading(func() { b.key("Enter") }) // in a field: it signs, and shows no page
 		b.wait("a#signed")
 		if got := verified(t, s, b.download("a#signed")); got != "TOTAL-PASSED" {
 			t.Errorf("%+v: %s", h, got)
@@ -377,28 +393,71 @@ func TestDeskLarge(t *testing.T) {
 	}
 }
 
-// Several files become one record: each is signed, and comes by itself or with
-// all.
+// Several files become one record, and of four one fails: the page says so, the rest is
+// tried again with the password that it wanted, and both are found among the records.
 func TestDeskSignsSeveral(t *testing.T) {
 	s := startServer(t)
-	b := open(t, s, how{Lang: "en"})
-	b.enter(s)
-	b.fill(s, letter(t, "one.pdf"), letter(t, "two.pdf"), letter(t, "three.pdf"))
-	b.loading(func() { b.click("#send") })
-	b.wait("a#signed")
-	all := b.download("a#signed")
-	z, err := zip.NewReader(bytes.NewReader(all), int64(len(all)))
-	if err != nil || len(z.File) != 4 {
-		t.Fatalf("the zip: %v %v", z, err)
+	plain, err := os.ReadFile(letter(t, "enc.pdf"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := b.count(".downloads a"); got != "3" {
-		t.Errorf("%s documents are offered one by one", got)
+	automatic := s.Sandbox.Certificates["automatic"]
+	body, err := json.Marshal(map[string]any{
+		"inputDocuments": base64.StdEncoding.EncodeToString(plain), "certificateUsername": automatic.Username, "certificatePassword": automatic.Password,
+		"options": map[string]any{"encryptInAnyCase": true, "encryptionPassword": "segreto"},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := verified(t, s, b.download(".downloads li:nth-child(2) a")); got != "TOTAL-PASSED" {
-		t.Errorf("the second: %s", got)
+	var made struct{ Data struct{ ID string } }
+	if err := json.Unmarshal(s.api(t, http.MethodPost, "/EU-QES_automatic", body), &made); err != nil {
+		t.Fatal(err)
 	}
-	if got := b.records(); got != "1" {
-		t.Errorf("%s records", got)
+	locked := filepath.Join(t.TempDir(), "enc.pdf")
+	if err := os.WriteFile(locked, s.api(t, http.MethodGet, "/signatures/"+made.Data.ID+"/validatedDocument", nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(text, []byte("a text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range []how{{Lang: "it", Width: 390, Height: 844}, {Lang: "en", Dark: true}, {Lang: "en", NoScripts: true}} {
+		b := open(t, s, h)
+		b.enter(s)
+		b.fill(s, letter(t, "one.pdf"), letter(t, "two.pdf"), text, locked)
+		b.loading(func() { b.click("#send") })
+		b.wait("#partly")
+		b.sound("desk-signed-some")
+		want := map[string]string{"it": "3 di 4 firmati", "en": "3 of 4 signed"}[h.Lang]
+		why := map[string]string{"it": "enc.pdf non è stato firmato, perché il PDF è protetto da password.", "en": "enc.pdf was not signed, because the PDF is protected by a password."}[h.Lang]
+		if got := b.text("#partly"); !strings.Contains(got, want) || !strings.Contains(got, why) {
+			t.Errorf("%+v: the page says %q", h, got)
+		}
+		all := b.download("a#signed")
+		if z, err := zip.NewReader(bytes.NewReader(all), int64(len(all))); err != nil || len(z.File) != 4 {
+			t.Fatalf("the zip: %v %v", z, err)
+		}
+		if got := b.count(".downloads a"); got != "3" || b.attr(".downloads li:nth-child(2) a", "download") != "two-signed.pdf" {
+			t.Errorf("%s documents are offered one by one", got)
+		}
+		if got := verified(t, s, b.download(".downloads li:nth-child(2) a")); got != "TOTAL-PASSED" {
+			t.Errorf("the second: %s", got)
+		}
+		b.typeIn("#retry [name=certificatePassword]", automatic.Password)
+		b.typeIn("#retry [name=pdfPassword]", "segreto")
+		b.loading(func() { b.click("#retry button") })
+		b.wait("a#signed")
+		if name := b.attr("a#signed", "download"); name != "enc-signed.pdf" {
+			t.Errorf("the rest is called %q", name)
+		}
+		b.goTo("/console/records?state=PARTLY")
+		if got := b.text("tr[data-id] .state"); got != want || b.count("tr[data-id]") != fmt.Sprint(i+1) {
+			t.Errorf("%+v: in the list: %q", h, got)
+		}
+		b.sound("desk-records-found")
+		if got := string(b.download("#table")); strings.Count(got, "\r\n") != i+2 || !strings.Contains(got, `"one.pdf + 3"`) {
+			t.Errorf("the table is %q", got)
+		}
 	}
 }
 
@@ -445,6 +504,7 @@ func TestDeskSessionEnds(t *testing.T) {
 	login(b, secret)
 	b.fill(s, file)
 	b.set("#level", "T")
+	b.click("#visible")
 	b.typeIn("#x", "123")
 	s.api(t, http.MethodDelete, "/tokens/"+id, nil)
 	b.loading(func() { b.click("#send") })

@@ -30,7 +30,7 @@ var notPages = map[string]string{
 	"/pki/*": "certificates and lists", "/tsa": "for programs", "/spid/metadata": "for programs", "/spid/slo": "for identity providers", "/.well-known/openid-federation": "for programs",
 	"/console/logout": "leads to the login", "/console/records/{id}/approve": "leads to the record", "/console/records/{id}/refuse": "leads to the record",
 	"/console/records/{id}/callbacks/{callback}/resend": "leads to the record", "/console/certificates/{id}/{action}": "leads to the certificates", "/console/account/tokens/{id}/revoke": "leads to the account",
-	"/console/records/{id}/signed": "a document", "/console/records/{id}/signed/{n}": "a document", "/console/records/{id}/certificate.pdf": "a document", "/console/certificates/{id}/evidence/{n}": "a document",
+	"/console/records.csv": "a table", "/console/sign/{id}/retry": "leads to the outcome: TestDeskSignsSeveral", "/console/records/{id}/signed": "a document", "/console/records/{id}/signed/{n}": "a document", "/console/records/{id}/certificate.pdf": "a document", "/console/certificates/{id}/evidence/{n}": "a document",
 	"/console/records/{id}/signers/{signer}/remind": "leads to the record", "/console/records/{id}/stop": "leads to the record",
 	"/sign/*":                              "what is below it is listed by itself",
 	"/sign/{record}/{secret}/pages/{file}": "a picture", "/sign/{record}/{secret}/style.css": "a style sheet", "/sign/{record}/{secret}/logo": "a picture",

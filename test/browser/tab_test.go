@@ -295,6 +295,21 @@ func (b *tab) clickAt(selector string, x, y float64) {
 	}
 }
 
+// drag moves the middle of an element by so many pixels.
+func (b *tab) drag(selector string, dx, dy float64) {
+	b.t.Helper()
+	b.wait(selector)
+	var at [2]float64
+	where := b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%s); e.scrollIntoView({block: "center", behavior: "instant"}); const r = e.getBoundingClientRect(); return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]) })()`, quote(selector)))
+	b.must(json.Unmarshal([]byte(where), &at))
+	for _, one := range []struct {
+		kind, button string
+		part         float64
+	}{{"mouseMoved", "none", 0}, {"mousePressed", "left", 0}, {"mouseMoved", "left", .5}, {"mouseMoved", "left", 1}, {"mouseReleased", "left", 1}} {
+		b.do("Input.dispatchMouseEvent", map[string]any{"type": one.kind, "x": at[0] + one.part*dx, "y": at[1] + one.part*dy, "button": one.button, "clickCount": 1}, nil)
+	}
+}
+
 // click clicks the middle of an element.
 func (b *tab) click(selector string) {
 	b.t.Helper()

@@ -192,6 +192,23 @@ func fromMedia(p *pdf.Page, x, y float64) (float64, float64) {
 	return x - left, y - top
 }
 
+// Margins are how far what a viewer shows of page n, from 1, is from the left and the top of
+// its MediaBox, from where places count.
+func Margins(ctx context.Context, src ades.Source, n int) (left, top float64, err error) {
+	err = limits.Bounded(ctx, rogito.DefaultMemory, func(ctx context.Context) error {
+		doc, err := pdf.Open(src, pdf.Options{Context: ctx, Repair: true})
+		if err != nil {
+			return err
+		}
+		page, err := doc.Page(n - 1)
+		if err == nil {
+			left, top = fromMedia(page, 0, 0)
+		}
+		return err
+	})
+	return -left, -top, err
+}
+
 func (f *finder) take(p ledger.Place) {
 	f.taken[p.Page] = append(f.taken[p.Page], box{p.X, p.Y, p.Width, p.Height})
 }

@@ -45,6 +45,10 @@ func TestPlaces(t *testing.T) {
 		if got.Page != 2 || math.Abs(got.X-want[0]) > 2 || math.Abs(got.Y-want[1]) > 2 {
 			t.Errorf("%d: %+v, want %v", rotate, got, want)
 		}
+		left, top, err := Margins(t.Context(), deed(rotate), 1)
+		if want := map[int][2]float64{0: {50, 20}, 90: {20, 50}, 180: {50, 20}, 270: {20, 50}}[rotate]; err != nil || left != want[0] || top != want[1] {
+			t.Errorf("%d: the margins are %v, %v, want %v, %v", rotate, left, top, want, err)
+		}
 		p := all[1][0][0]
 		if mine, field := (box{p.X, p.Y, p.Width, p.Height}), fieldAt(t, rotate); p.Page != 1 || overlap(mine, field) {
 			t.Errorf("%d: %+v stands on %+v", rotate, mine, field)

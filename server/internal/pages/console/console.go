@@ -98,6 +98,10 @@ func New(p Parts) *Desk {
 		"POST /console/records/{id}/stop":                        d.stop,
 
 		"GET /console/certificates":                   d.certificates,
+		"GET /console/certificates/new":               d.showOrder,
+		"POST /console/certificates/new":              d.order,
+		"GET /console/certificates/{id}/link":         d.showLink,
+		"POST /console/certificates/{id}/link":        d.sendLink,
 		"POST /console/certificates/{id}/{action}":    d.change,
 		"GET /console/certificates/{id}/review":       d.showReview,
 		"GET /console/certificates/{id}/evidence/{n}": d.evidence,

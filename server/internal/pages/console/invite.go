@@ -55,7 +55,7 @@ type inviteRow struct {
 	Roles []look.Option
 }
 
-var inviteFields = []string{"name", "surname", "email", "mobile", "role", "anchor", "page", "x", "y"}
+var inviteFields = []string{"name", "surname", "email", "mobile", "role", "anchor", "page", "x", "y", "width", "height"}
 
 func (d *Desk) mayInvite(v *visit) bool {
 	return d.People != nil && d.may(v, http.MethodPost, request.SES)
@@ -74,6 +74,7 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 	if p.Most > 50 {
 		p.Most -= p.Most % 10
 	}
+	p.Scripts = []string{"invite.js"}
 	for _, name := range []string{"title", "message", "days", "ordered", "drawn", "level", "template", "keep"} {
 		f[name] += "" // templates want all of them
 	}
@@ -289,7 +290,13 @@ func inviteSigners(f values, language string) (all []map[string]any, err error) 
 		case at("anchor") != "":
 			one["signatures"] = []any{map[string]any{"anchor": at("anchor")}}
 		case at("page")+at("x")+at("y") != "":
-			one["signatures"] = []any{map[string]any{"page": at("page"), "x": at("x"), "y": at("y")}}
+			place := map[string]any{"page": at("page"), "x": at("x"), "y": at("y")}
+			for _, name := range []string{"width", "height"} {
+				if at(name) != "" {
+					place[name] = at(name)
+				}
+			}
+			one["signatures"] = []any{place}
 		}
 		all = append(all, one)
 	}

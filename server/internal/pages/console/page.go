@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -169,6 +170,7 @@ type sheet struct {
 	Number, Count int
 	Width, Height float64 // points
 	Picture       template.URL
+	Left, Top     float64 // of the page in its MediaBox, where places count from there
 	Marks         []mark
 }
 
@@ -264,6 +266,10 @@ func (d *Desk) sheet(ctx context.Context, p *posted, n int) (*sheet, string, loo
 			return nil, f.Name, notShown, err
 		}
 		s, err := d.draw(ctx, data, p.values["pdfPassword"], n)
+		if err == nil && p.values["media"] != "" {
+			// A PDF that cannot be read so cannot be sent out either, and is told then.
+			s.Left, s.Top, _ = people.Margins(ctx, f.Source, s.Number)
+		}
 		switch {
 		case err == nil:
 			return s, f.Name, look.Text{}, nil

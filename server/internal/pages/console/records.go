@@ -309,6 +309,7 @@ var notices = map[string]look.Text{
 	"resume":  look.T("The certificate is active again.", "Il certificato è di nuovo attivo."),
 	"revoke":  look.T("The certificate is revoked, for good.", "Il certificato è revocato, in modo definitivo."),
 	"cancel":  look.T("The order is cancelled, and its price goes back to the wallet.", "L'ordine è annullato e il prezzo torna nel portafoglio."),
+	"mailed":  look.T("The link is on its way.", "Il link è in partenza."),
 	"review":  look.T("Your decision is written down.", "La tua decisione è registrata."),
 	"remind":  look.T("The reminder is on its way.", "Il promemoria è in partenza."),
 	"stop":    look.T("The request is cancelled. Whoever was invited is told.", "La richiesta è annullata. Chi era stato invitato viene avvisato."),

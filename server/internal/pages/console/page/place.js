@@ -21,7 +21,8 @@ export function placing(form, { pdf, first, chosen = () => {} }) {
   const sheet = () => plan.querySelector("#place");
   const pageOf = (row, count) => { const n = value(row, "page"); return n < 0 ? count + 1 + n : n || 1; };
   const box = (row) => ({
-    x: field(row, "x").value === "" ? 20 : value(row, "x"), y: field(row, "y").value === "" ? 20 : value(row, "y"),
+    x: field(row, "x").value === "" ? 20 : value(row, "x") - Number(sheet()?.dataset.left ?? 0),
+    y: field(row, "y").value === "" ? 20 : value(row, "y") - Number(sheet()?.dataset.top ?? 0),
     width: value(row, "width") || usual.width, height: value(row, "height") || usual.height,
   });
 
@@ -29,8 +30,8 @@ export function placing(form, { pdf, first, chosen = () => {} }) {
     const svg = sheet(), w = Number(svg.dataset.width), h = Number(svg.dataset.height);
     const width = Math.min(Math.max(b.width, 30), w), height = Math.min(Math.max(b.height, 15), h);
     const set = (name, n) => { const f = field(row, name); if (f) f.value = Math.round(n); };
-    set("x", Math.min(Math.max(0, b.x), w - width));
-    set("y", Math.min(Math.max(0, b.y), h - height));
+    set("x", Math.min(Math.max(0, b.x), w - width) + Number(svg.dataset.left));
+    set("y", Math.min(Math.max(0, b.y), h - height) + Number(svg.dataset.top));
     if (width !== usual.width || field(row, "width")?.value) set("width", width);
     if (height !== usual.height || field(row, "height")?.value) set("height", height);
     field(row, "page").value = svg.dataset.page;
@@ -71,7 +72,7 @@ export function placing(form, { pdf, first, chosen = () => {} }) {
     drawing = new AbortController();
     const body = new FormData();
     body.set("show", show ?? (field(active, "page").value || sheet()?.dataset.page || 1));
-    for (const name of ["as", "pdfPassword"]) if (form.elements[name]) body.set(name, form.elements[name].value);
+    for (const name of ["as", "pdfPassword", "media"]) if (form.elements[name]) body.set(name, form.elements[name].value);
     body.set("inputDocuments", file, file.name);
     said.textContent = plan.dataset.drawing;
     try {
