@@ -53,7 +53,6 @@ internal/sheet              internal/pdf internal/typeface
 internal/appearance         internal/limits internal/pdf internal/typeface
 internal/handoff            ades internal/cms
 internal/revision           ades internal/limits internal/pdf internal/pdf/content
-internal/sketch             ades internal/pdf internal/pdf/content internal/revision
 internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
@@ -131,7 +130,7 @@ server/internal/pages/look  report internal/visible server/internal/fault report
 server/internal/pages/consent  server/internal/pages/look server/internal/fault server/internal/csc/server server/internal/api
 server/internal/pages/sign  internal/draw internal/fetch internal/memo server/internal/enroll server/internal/fault server/internal/identify server/internal/pages/look server/internal/people server/internal/signing/ledger
 server/internal/pages/enrol     ades report internal/film internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload server/internal/remote
-server/internal/pages/console  server/internal/people report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request server/internal/billing server/internal/money
+server/internal/pages/console  server/internal/people report internal/draw internal/visible server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request server/internal/billing server/internal/money
 server/internal/pages/omimap  omi report server/internal/api server/internal/pages/look server/internal/fault report/paper
 server/internal/peer
 server/internal/logging     internal/redact server/internal/fault server/internal/span

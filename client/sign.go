@@ -99,6 +99,7 @@ type SignerImage struct {
 	QR         bool     `json:"qr,omitzero"` // a code with the address of /check
 	Fields     []string `json:"fieldsNameList,omitzero"`
 	AllFields  bool     `json:"signAllFields,omitzero"`
+	Places     []string `json:"places,omitzero"` // several, each "page,x,y" or "page,x,y,width,height"
 }
 
 // Callback is where the server tells the states that a record reaches.

@@ -130,6 +130,11 @@ func testOptionRefusals(t *testing.T, w *world) {
 			m{"height": 1.5},
 			m{"fieldsNameList": "a"},
 			m{"signAllFields": 1},
+			m{"places": "1,20,20"},
+			m{"places": []string{"1,20"}},
+			m{"places": []string{"0,20,20"}},
+			m{"places": []string{"1,20,20,0,45"}},
+			m{"places": slices.Repeat([]string{"1,20,20"}, 21)},
 			m{"qr": "yes"},
 			m{"layout": "round"},
 			m{"layout": ""},
@@ -419,7 +424,7 @@ func testVisibleSignature(t *testing.T, w *world) {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 		if image, ok := c.o["signerImage"].(m); ok {
-			want := with(m{"imageUrl": "", "signerName": "", "location": "", "reason": "", "signerEmail": "", "imageVisible": true, "width": 164.0, "height": 45.0, "fieldsNameList": nil, "signAllFields": false, "layout": "beside"}, image)
+			want := with(m{"imageUrl": "", "signerName": "", "location": "", "reason": "", "signerEmail": "", "imageVisible": true, "width": 164.0, "height": 45.0, "fieldsNameList": nil, "signAllFields": false, "places": nil, "layout": "beside"}, image)
 			shown, _ := r.Options["signerImage"].(m)
 			for k, v := range want {
 				if k != "image" && fmt.Sprint(shown[k]) != fmt.Sprint(v) {
@@ -464,6 +469,7 @@ func testSignatureFields(t *testing.T, w *world) {
 		{"by name", form, m{"signerImage": m{"fieldsNameList": []string{"Seller"}}}, 1, []string{"Seller"}},
 		{"several by name", form, m{"signerImage": m{"fieldsNameList": []string{"Seller", "Buyer"}}}, 2, []string{"Seller", "Buyer"}},
 		{"new by name", samplePDF, m{"signerImage": m{"fieldsNameList": []string{"Notary"}}}, 1, []string{"Notary"}},
+		{"several places", samplePDF, m{"level": "LT", "signerImage": m{"places": []string{"1,50,50", "-1,50,120,200,60"}}}, 2, nil},
 		{"all", form, m{"signerImage": m{"signAllFields": true}}, 2, []string{"Buyer", "Seller"}},
 		{"all, at T", form, m{"level": "T", "signerImage": m{"signAllFields": true, "imageVisible": false}}, 2, []string{"Buyer", "Seller"}},
 	} {

@@ -576,6 +576,13 @@ func TestInviteFromTheConsole(t *testing.T) {
 		b.typeIn("[name=email-1]", "ada@example.org")
 		if i == 0 {
 			b.typeIn("[name=keep]", "Preliminare")
+			b.typeIn("[name=email-1]", "ada@example.org") // the place of this person is chosen
+			b.wait("#place image")
+			b.clickAt("#place", .5, .5)
+			if x := b.eval("document.querySelector('[name=x-1]').value"); x != "297" && x != "298" {
+				t.Errorf("the middle of the page is at %q", x)
+			}
+			b.sound("invite-placed")
 		}
 		b.loading(func() { b.click("#send") })
 		b.wait("#people")

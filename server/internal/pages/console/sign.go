@@ -102,7 +102,7 @@ func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
 		p.Types = append(p.Types, o)
 	}
 	for _, o := range []look.Option{
-		{Value: "LT", Name: look.T("LT: can be verified for years (advised)", "LT: verificabile per anni (consigliato)").In(l)},
+		{Value: "LT", Name: look.T("LT (advised): holds for years", "LT (consigliato): vale per anni").In(l)},
 		{Value: "LTA", Name: look.T("LTA: for the archive", "LTA: per la conservazione").In(l)},
 		{Value: "T", Name: look.T("T: with a time-stamp", "T: con marca temporale").In(l)},
 		{Value: "B", Name: look.T("B: the signature alone", "B: solo la firma").In(l)},

@@ -9,6 +9,7 @@ const drop = form.querySelector("#drop");
 const progress = form.querySelector("#progress");
 const send = form.querySelector("#send");
 document.documentElement.classList.add("js");
+form.querySelector("#exact").open = false; // boxes are dragged
 
 const page = (html) => new DOMParser().parseFromString(html, "text/html");
 const lang = document.documentElement.lang;
