@@ -344,6 +344,45 @@ func TestDeskSignsSome(t *testing.T) {
 	}
 }
 
+// A certificate is ordered in a form, once however often it is sent; its link is shown,
+// mailed to an address, and no longer handed on when the order has ended.
+func TestDeskOrders(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v := s.loggedIn(s.box.Token)
+	fields := url.Values{"key": {"once"}, "kind": {"otp"}, "givenName": {"Elsa"}, "surname": {"Prova"}, "email": {"elsa@example.org"}}
+	p := v.post("/console/certificates/new", fields)
+	link := regexp.MustCompile(`id="holder-link" class="mono" value="([^"]+)"`).FindStringSubmatch(p.Text)
+	if p.Status != 200 || link == nil || !strings.Contains(p.Text, "data:image/png;base64,") || !strings.Contains(p.Text, "Elsa Prova") {
+		t.Fatalf("%d %s", p.Status, alertOf(p.Text))
+	}
+	if again := v.post("/console/certificates/new", fields); again.Path != p.Path {
+		t.Errorf("sent twice: %s, %s", p.Path, again.Path)
+	}
+	if page := s.page(link[1], nil); !strings.Contains(page, `id="approve"`) {
+		t.Errorf("the link leads to %s", page)
+	}
+	sent := v.post(p.Path, url.Values{"to": {"elsa@example.org"}, "language": {"it"}})
+	if sent.Status != 200 || !strings.Contains(sent.Text, "Il tuo certificato: manca un passo") || strings.Count(sent.Text, link[1]) != 3 {
+		t.Errorf("mailed: %d %s", sent.Status, sent.Text)
+	}
+	for _, to := range []string{"", "nobody", "Elsa <elsa@example.org>", "a@example.org, b@example.org"} {
+		if no := v.post(p.Path, url.Values{"to": {to}}); no.Status != 422 || alertOf(no.Text) == "" {
+			t.Errorf("to %q: %d", to, no.Status)
+		}
+	}
+	for _, f := range []url.Values{{"kind": {"otp"}}, {"kind": {"x"}, "givenName": {"Elsa"}}, {"kind": {"eseal"}, "givenName": {"Elsa"}, "fiscalCode": {"!"}}} {
+		if no := v.post("/console/certificates/new", f); no.Status < 400 || no.Status >= 500 || alertOf(no.Text) == "" {
+			t.Errorf("%v: %d", f, no.Status)
+		}
+	}
+	id := strings.Split(p.Path, "/")[3]
+	s.do("POST", "/certificates/"+id+"/cancel", nil)
+	if no := v.get(p.Path); no.Status != 409 || strings.Contains(no.Text, link[1]) {
+		t.Errorf("after its end: %d", no.Status)
+	}
+}
+
 // What is refused is said in words, in the form, in both languages; the
 // certificate's lock holds as for calls.
 func TestDeskRefusals(t *testing.T) {
@@ -410,6 +449,7 @@ func TestDeskScopesAndTenants(t *testing.T) {
 	pages := map[string]string{ // page → scope that opens it
 		"/console/sign": "POST:*/EU-QES_automatic", "/console/records": "GET:*/signatures", "/console/records/" + id: "GET:*/signatures",
 		"/console/records/" + id + "/signed": "GET:*/signatures", "/console/sign/" + id: "GET:*/signatures", "/console/certificates": "GET:*/certificates", "/console/account": "GET:*/wallet",
+		"/console/records.csv": "GET:*/signatures", "/console/certificates/new": "POST:*/certificates", "/console/certificates/" + cert + "/link": "GET:*/certificates",
 	}
 	for path, scope := range pages {
 		with, without := s.loggedIn(token(scope)), s.loggedIn(token("GET:*/IT-omi"))
@@ -421,6 +461,7 @@ func TestDeskScopesAndTenants(t *testing.T) {
 		}
 	}
 	actions := []string{
+		"/console/certificates/new", "/console/certificates/" + cert + "/link", "/console/sign/" + id + "/retry",
 		"/console/certificates/" + cert + "/cancel", "/console/certificates/" + cert + "/review", "/console/records/" + id + "/approve", "/console/records/" + id + "/refuse",
 		"/console/records/" + id + "/callbacks/" + store.NewID() + "/resend", "/console/account/tokens/" + store.NewID() + "/revoke",
 	}
@@ -451,19 +492,22 @@ func TestDeskScopesAndTenants(t *testing.T) {
 
 	other := s.loggedIn(s.stranger())
 	for path := range pages {
-		if !strings.Contains(path, id) {
+		if !strings.Contains(path, id) && !strings.Contains(path, cert) {
 			continue
 		}
 		if p := other.get(path); p.Status != 404 || strings.Contains(p.Text, "mine.pdf") {
 			t.Errorf("%s by another account: %d", path, p.Status)
 		}
 	}
-	for _, path := range []string{"/console/records", "/console/certificates", "/console/sign", "/console/account"} {
+	for _, path := range []string{"/console/records", "/console/records.csv", "/console/certificates", "/console/sign", "/console/account"} {
 		if page := other.get(path).Text; strings.Contains(page, "mine.pdf") || strings.Contains(page, s.box.Certificates["automatic"].Username) || strings.Contains(page, cert) {
 			t.Errorf("%s shows something of another account", path)
 		}
 	}
-	for _, what := range []string{"suspend", "resume", "revoke", "cancel"} {
+	if p := other.post("/console/sign/"+id+"/retry", nil); p.Status != 404 {
+		t.Errorf("another account tries again: %d", p.Status)
+	}
+	for _, what := range []string{"suspend", "resume", "revoke", "cancel", "link"} {
 		if p := other.post("/console/certificates/"+cert+"/"+what, nil); p.Status != 404 {
 			t.Errorf("%s by another account: %d", what, p.Status)
 		}
@@ -802,6 +846,8 @@ func TestDeskMarkup(t *testing.T) {
 		harmlessDesk(t, "sign", v.get("/console/sign?"+url.Values{"x": {text}, "level": {text}, "certificateUsername": {text}}.Encode()))
 		harmlessDesk(t, "login", s.visitor().get("/console/login?"+url.Values{"next": {text}, "ended": {text}, "link": {text}}.Encode()))
 		c := s.buy("automatic", m{"certificateOwner": text, "customReference": text})
+		harmlessDesk(t, "link", v.get("/console/certificates/"+c.ID+"/link"))
+		harmlessDesk(t, "order", v.post("/console/certificates/new", url.Values{"kind": {text}, "givenName": {text}, "email": {text}}))
 		harmlessDesk(t, "certificates", v.get("/console/certificates?done="+url.QueryEscape(text)))
 		harmlessDesk(t, "review", v.get("/console/certificates/"+c.ID+"/review"))
 		made, err := s.rooms().CreateToken(context.Background(), s.box.Email, text, []string{"*:*/*"}, 0)

@@ -194,6 +194,9 @@ func (d *Desk) choices(v *visit, p *recordsPage) error {
 	if d.People != nil {
 		p.Signers = append(p.Signers, look.Option{Value: byPeople, Name: look.T("People who were asked", "Persone invitate").In(l), Selected: p.F["signer"] == byPeople})
 	}
+	if !d.may(v, http.MethodGet, "certificates") {
+		return nil
+	}
 	all, err := d.Enroll.List(v.ctx(), v.accountID(), enroll.Filter{Limit: 200})
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ type recordPage struct {
 	Callbacks  []delivery
 	MayResend  bool
 	MaySign    bool
-	Who        []who
+	By         []who
 	List       string    // the part of the list that led here
 	Notice     look.Text // of what was just done
 	People     []person
@@ -277,7 +277,7 @@ func (d *Desk) record(v *visit) error {
 		}
 	}
 	d.follow(v, p)
-	if p.Who, err = d.namer(v)(p.R); err != nil {
+	if p.By, err = d.namer(v)(p.R); err != nil {
 		return err
 	}
 	if list := v.r.URL.Query().Get("list"); list != "" {

@@ -34,6 +34,7 @@ type again struct {
 	Password bool // one of them wants the password of the PDF
 	OTP      bool
 	Username string
+	Named    bool // the token may read it
 }
 
 // shortfall says what of a batch was not signed, and offers to try again.
@@ -60,7 +61,7 @@ func (d *Desk) shortfall(v *visit, p *recordPage) error {
 	if err != nil || names[r.CertificateID] == "" {
 		return err
 	}
-	p.Again = &again{rand.Text(), locked, r.Kind() == keys.OTP, names[r.CertificateID]}
+	p.Again = &again{rand.Text(), locked, r.Kind() == keys.OTP, names[r.CertificateID], d.may(v, http.MethodGet, "certificates")}
 	return nil
 }
 
@@ -85,6 +86,9 @@ func (d *Desk) retry(v *visit) error {
 	}
 	old, err := d.find(v, true)
 	if err != nil {
+		return err
+	}
+	if err := d.need(v, http.MethodPost, old.R.CertificateType); err != nil {
 		return err
 	}
 	if old.Again == nil {
