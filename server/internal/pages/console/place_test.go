@@ -40,8 +40,14 @@ func TestStamped(t *testing.T) {
 // A signed document has a name that the unsigned one has not.
 func TestNameSigned(t *testing.T) {
 	for _, c := range [][3]string{
-		{"lease.pdf", "pdf", "lease-signed.pdf"}, {"LEASE.PDF", "pdf", "LEASE-signed.pdf"}, {"a.txt", "txt.p7m", "a.txt.p7m"}, {"fattura.xml", "xml", "fattura-signed.xml"},
-		{"a.pdf.p7m", "p7m", "a.pdf-signed.p7m"}, {"deed", "p7m", "deed.p7m"}, {"../a/b\x00.pdf", "pdf", ".._a_b_-signed.pdf"}, {"notes.txt", "asice", "notes.txt.asice"},
+		{"lease.pdf", "pdf", "lease-signed.pdf"},
+		{"LEASE.PDF", "pdf", "LEASE-signed.pdf"},
+		{"a.txt", "txt.p7m", "a.txt.p7m"},
+		{"fattura.xml", "xml", "fattura-signed.xml"},
+		{"a.pdf.p7m", "p7m", "a.pdf-signed.p7m"},
+		{"deed", "p7m", "deed.p7m"},
+		{"../a/b\x00.pdf", "pdf", ".._a_b_-signed.pdf"},
+		{"notes.txt", "asice", "notes.txt.asice"},
 	} {
 		if got := nameSigned(c[0], c[1]); got != c[2] {
 			t.Errorf("%q as %s: %q, want %q", c[0], c[1], got, c[2])
