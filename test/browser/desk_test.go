@@ -236,6 +236,21 @@ func TestDeskSigns(t *testing.T) {
 	if x != "298" && x != "297" || y != "421" && y != "420" || b.eval("document.querySelector('#visible').checked") != "true" {
 		t.Errorf("the middle of the page is %s, %s", x, y)
 	}
+	seal := filepath.Join(t.TempDir(), "timbro.png")
+	if err := os.WriteFile(seal, []byte(onePixel), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.eval("document.querySelector('#look').open = true; ''")
+	b.typeIn("#reason", "Preliminare")
+	b.upload("#image", seal)
+	b.typeIn("#look-name", "il mio timbro")
+	b.click("#save-look")
+	b.until("the look is kept", func() bool { return b.count("#looks option") == "2" })
+	b.eval("(f => { f.reason.value = ''; f.image.value = ''; })(document.querySelector('#sign').elements); ''")
+	b.set("#looks", "il mio timbro")
+	if got := b.eval("(f => f.reason.value + ' ' + f.image.files.length)(document.querySelector('#sign').elements)"); got != "Preliminare 1" {
+		t.Errorf("the saved look is %q", got)
+	}
 	b.drag("#place .mark rect", 40, 60)
 	b.drag("#place .mark .handle", 30, 20)
 	if x2, y2, w := b.eval("document.querySelector('#x').value"), b.eval("document.querySelector('#y').value"), b.eval("document.querySelector('#width').value"); x2 == x || y2 == y || w == "" {
@@ -251,8 +266,8 @@ func TestDeskSigns(t *testing.T) {
 	if got := verified(t, s, signed); got != "TOTAL-PASSED" {
 		t.Errorf("the signed document is %s", got)
 	}
-	if !bytes.Contains(signed, []byte("/Rect [")) {
-		t.Error("nothing shows on the page")
+	if !bytes.Contains(signed, []byte("/Rect [")) || !bytes.Contains(signed, []byte("/Reason")) || bytes.Count(signed, []byte("/Subtype /Image"))+bytes.Count(signed, []byte("/Subtype/Image")) < 2 {
+		t.Error("the signature, its reason or its picture does not show on the page")
 	}
 	b.loading(func() { b.eval("location.reload(); ''") })
 	b.loading(func() { b.eval("setTimeout(() => history.back()); ''") })

@@ -149,8 +149,8 @@ func (r *Record) ended() string {
 			all = append(all, f.traits())
 		}
 	}
-	if len(r.Results) > 0 {
-		all = append(all, r.Results)
+	if r.Tally.Of > 0 {
+		all = append(all, r.Results, r.Tally)
 	}
 	return digestOf(all...)
 }
