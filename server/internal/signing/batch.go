@@ -26,10 +26,10 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 	batch := x.record.Options.Batch
 	w := x.docs.Spool().Write()
 	z := zip.NewWriter(w)
-	var report []ledger.Result
+	var report []ledger.DocumentResult
 	out := &signedDocument{media: documents.Zip}
 	err := x.signEach(ctx, params, func(it *documents.Item, signed *signedDocument, uses int, err error) error {
-		e := ledger.Result{Index: it.Index, Name: it.Label, State: ledger.Error}
+		e := ledger.DocumentResult{Index: it.Index, Name: it.Label, State: ledger.Error}
 		var no *ledger.Refusal
 		switch {
 		case errors.As(err, &no) && batch && !ends(no):
@@ -86,7 +86,7 @@ func (x *run) signOne(ctx context.Context, it *documents.Item, params ades.SignP
 	return nil, &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.Index), Err: err}
 }
 
-func addSigned(z *zip.Writer, it *documents.Item, signed *signedDocument, e *ledger.Result, at time.Time) error {
+func addSigned(z *zip.Writer, it *documents.Item, signed *signedDocument, e *ledger.DocumentResult, at time.Time) error {
 	name := documents.EntryName(it.Index, it.Label, signed.media.Ext)
 	h := sha256.New()
 	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: at})
@@ -100,12 +100,12 @@ func addSigned(z *zip.Writer, it *documents.Item, signed *signedDocument, e *led
 	e.File, e.State, e.SHA256 = &name, ledger.Done, &sum
 	if it.Anew {
 		n := finding.PDFWrittenAnew
-		e.Findings = []ledger.Note{{Code: n.Code, Severity: n.Severity.String(), Text: n.English}}
+		e.Findings = []ledger.DocumentNote{{Code: n.Code, Severity: n.Severity.String(), Text: n.English}}
 	}
 	return nil
 }
 
-func addReport(z *zip.Writer, report []ledger.Result, at time.Time) error {
+func addReport(z *zip.Writer, report []ledger.DocumentResult, at time.Time) error {
 	f, err := z.CreateHeader(&zip.FileHeader{Name: "report.json", Method: zip.Deflate, Modified: at})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func addReport(z *zip.Writer, report []ledger.Result, at time.Time) error {
 
 // allFailed is the record's error when no document could be signed: that of
 // the first.
-func allFailed(report []ledger.Result) error {
+func allFailed(report []ledger.DocumentResult) error {
 	if len(report) == 0 || report[0].ErrorNumber == nil {
 		return errors.New("signing: nothing to sign")
 	}

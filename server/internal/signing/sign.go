@@ -30,7 +30,7 @@ type signedDocument struct {
 	count int           // of several: how many signatures were made
 	parts []audit.Event // of several: what the log tells of each
 	// results of a batch
-	results []ledger.Result
+	results []ledger.DocumentResult
 }
 
 // signInCall signs while the caller waits.

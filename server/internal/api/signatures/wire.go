@@ -61,13 +61,13 @@ type signatureRecord struct {
 }
 
 type signatureDocument struct {
-	Title             *string          `json:"title,omitzero" doc:"as it was given"`
-	Description       *string          `json:"description,omitzero" doc:"as it was given"`
-	InputDocuments    *[]signatureFile `json:"inputDocuments,omitzero" doc:"what was sent or fetched"`
-	ValidatedDocument *signatureFile   `json:"validatedDocument,omitzero" doc:"what was signed; absent before, and where each document is signed on its own"`
-	SignedDocument    *signatureFile   `json:"signedDocument,omitzero" doc:"the result; absent until DONE"`
-	Findings          []ledger.Note    `json:"findings,omitzero" doc:"what there is to know of the validated document: PDF_WRITTEN_ANEW where it is a copy of a PDF that could be read in more than one way; absent where there is nothing"`
-	Results           []ledger.Result  `json:"results,omitzero" doc:"of a batch that has ended: what became of each document, in the order of inputDocuments; absent else"`
+	Title             *string                 `json:"title,omitzero" doc:"as it was given"`
+	Description       *string                 `json:"description,omitzero" doc:"as it was given"`
+	InputDocuments    *[]signatureFile        `json:"inputDocuments,omitzero" doc:"what was sent or fetched"`
+	ValidatedDocument *signatureFile          `json:"validatedDocument,omitzero" doc:"what was signed; absent before, and where each document is signed on its own"`
+	SignedDocument    *signatureFile          `json:"signedDocument,omitzero" doc:"the result; absent until DONE"`
+	Findings          []ledger.DocumentNote   `json:"findings,omitzero" doc:"what there is to know of the validated document: PDF_WRITTEN_ANEW where it is a copy of a PDF that could be read in more than one way; absent where there is nothing"`
+	Results           []ledger.DocumentResult `json:"results,omitzero" doc:"of a batch that has ended: what became of each document, in the order of inputDocuments; absent else"`
 }
 
 type signatureFile struct {
@@ -120,7 +120,7 @@ func (s *Signatures) wire(r *ledger.Record, answer bool) signatureRecord {
 	d.Results = r.Results
 	if r.WrittenAnew() {
 		n := finding.PDFWrittenAnew
-		d.Findings = []ledger.Note{{Code: n.Code, Severity: n.Severity.String(), Text: n.English}}
+		d.Findings = []ledger.DocumentNote{{Code: n.Code, Severity: n.Severity.String(), Text: n.English}}
 	}
 	return w
 }

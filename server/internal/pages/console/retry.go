@@ -66,7 +66,7 @@ func (d *Desk) shortfall(v *visit, p *recordPage) error {
 }
 
 // whyNot is why a document was not signed, to go behind "because".
-func whyNot(r *ledger.Result) look.Text {
+func whyNot(r *ledger.DocumentResult) look.Text {
 	if r.NeedsPassword() {
 		return look.T("the PDF is protected by a password", "il PDF è protetto da password")
 	}

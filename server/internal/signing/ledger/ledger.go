@@ -50,7 +50,7 @@ type Refusal struct {
 	Text   string
 	Err    error // for the log
 	// Results of a batch of which nothing could be signed.
-	Results []Result
+	Results []DocumentResult
 }
 
 func (r *Refusal) Error() string { return r.Text }

@@ -30,10 +30,10 @@ type Record struct {
 	Title, Description   string
 	ErrorNumber          fault.Code
 	ErrorMessage         string
-	Achieved             string   // level reached
-	Results              []Result // of a batch that has ended, one for each input; lists leave them out
-	Tally                Tally    // of them
-	Signer               *Signer  // of a signed one
+	Achieved             string           // level reached
+	Results              []DocumentResult // of a batch that has ended, one for each input; lists leave them out
+	Tally                Tally            // of them
+	Signer               *Signer          // of a signed one
 	Inputs               []*File
 	Validated, Signed    *File
 	Work                 []*File   // that people sign: each document as it is now, where somebody has signed or it was written anew

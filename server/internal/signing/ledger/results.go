@@ -9,9 +9,9 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 )
 
-// Result is what became of one document of a batch: an element of the record, and of
+// DocumentResult is what became of one document of a batch: an element of the record, and of
 // report.json in its zip.
-type Result struct {
+type DocumentResult struct {
 	Index        int         `json:"index" doc:"of the document in inputDocuments, from 0"`
 	Name         string      `json:"name" doc:"as it was sent; empty where it had none"`
 	File         *string     `json:"file" doc:"name of the signed document in the zip; null where it was not signed"`
@@ -21,11 +21,11 @@ type Result struct {
 	SHA256       *string     `json:"sha256" doc:"of the signed document, hexadecimal; null where it was not signed"`
 	// Findings are what there is to know of what was signed, as in the record of one
 	// document.
-	Findings []Note `json:"findings,omitzero" doc:"what there is to know of what was signed, as document.findings has it of one document; absent where there is nothing"`
+	Findings []DocumentNote `json:"findings,omitzero" doc:"what there is to know of what was signed, as document.findings has it of one document; absent where there is nothing"`
 }
 
-// Note is a finding about what was signed.
-type Note struct {
+// DocumentNote is a finding about what was signed.
+type DocumentNote struct {
 	Code     string `json:"code" doc:"as in docs/findings.md"`
 	Severity string `json:"severity" enum:"warning" doc:"how grave it is; a document with an error is not signed"`
 	Text     string `json:"text" doc:"the same in words"`
@@ -35,7 +35,7 @@ type Note struct {
 const PasswordNeeded = "is protected by a password"
 
 // NeedsPassword says that a document was not signed for want of its password.
-func (r *Result) NeedsPassword() bool {
+func (r *DocumentResult) NeedsPassword() bool {
 	return r.ErrorMessage != nil && strings.Contains(*r.ErrorMessage, PasswordNeeded)
 }
 
@@ -48,7 +48,7 @@ func (t Tally) Partly() bool { return t.Signed > 0 && t.Signed < t.Of }
 func (t Tally) String() string { return fmt.Sprintf("%d of %d signed", t.Signed, t.Of) }
 
 // TallyOf counts results.
-func TallyOf(all []Result) (t Tally) {
+func TallyOf(all []DocumentResult) (t Tally) {
 	for _, r := range all {
 		if t.Of++; r.State == Done {
 			t.Signed++
@@ -61,7 +61,7 @@ func TallyOf(all []Result) (t Tally) {
 const tallyLength = 12
 
 // storedResults are results as a row has them.
-func storedResults(all []Result) (string, error) {
+func storedResults(all []DocumentResult) (string, error) {
 	if len(all) == 0 {
 		return "", nil
 	}
@@ -73,7 +73,7 @@ func storedResults(all []Result) (string, error) {
 var errTally = errors.New("they are not as many as their tally says")
 
 // readResults reads what storedResults wrote, or its beginning.
-func readResults(text string) (all []Result, t Tally, err error) {
+func readResults(text string) (all []DocumentResult, t Tally, err error) {
 	if text == "" {
 		return nil, t, nil
 	}

@@ -11,8 +11,8 @@ import (
 // row that contradicts itself is refused.
 func TestResultsAreStored(t *testing.T) {
 	file, sum, number, why := "0000_a.pdf", "ab", fault.NotSignable, "inputDocuments[1] "+PasswordNeeded+", <&\n"
-	all := []Result{
-		{Index: 0, Name: "a.pdf", File: &file, State: Done, SHA256: &sum, Findings: []Note{{Code: "X", Severity: "warning", Text: "x"}}},
+	all := []DocumentResult{
+		{Index: 0, Name: "a.pdf", File: &file, State: Done, SHA256: &sum, Findings: []DocumentNote{{Code: "X", Severity: "warning", Text: "x"}}},
 		{Index: 1, Name: "b\n.pdf", State: Error, ErrorNumber: &number, ErrorMessage: &why},
 	}
 	text, err := storedResults(all)

@@ -116,6 +116,7 @@ form.addEventListener("submit", (event) => {
     if (request.status === 401) text += " " + form.dataset.login;
     say(text, problem?.dataset.code);
     if (key) form.elements.certificateOtp.value = "";
+    if (problem?.dataset.code === "110") form.elements.certificatePassword.value = "";
     if (answer.querySelector("#pdfPassword")?.closest("details[open]")) form.elements.pdfPassword.closest("details").open = true;
   });
   request.send(new FormData(form));
