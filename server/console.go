@@ -29,7 +29,7 @@ func (s *Server) mountDesk(a *api.API, site *look.Site) *console.Desk {
 		Send: a.Send, Health: h.read, Certificate: s.sig.records.Certificate,
 		People: s.sig.people, Drawer: s.drawer, Outbox: s.outboxShown(),
 	})
-	a.Know("login/logout/sign/page/retry/invite/records/records.csv/signed/certificate/callbacks/signers/remind/stop/resend/approve/refuse/certificates/new/link/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
+	a.Know("login/logout/sign/page/retry/invite/records/records.csv/templates/delete/signed/certificate/callbacks/signers/remind/stop/resend/approve/refuse/certificates/new/link/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
 	a.Mount("/console/*", pages, http.MethodGet, http.MethodHead, http.MethodPost)
 	a.Mount("/console", http.RedirectHandler("/console/", http.StatusSeeOther))
 	return pages

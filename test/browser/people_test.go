@@ -597,8 +597,8 @@ func TestInviteFromTheConsole(t *testing.T) {
 		if i == 0 {
 			b.loading(func() { b.click(`form[action$="/remind"] button`) })
 			b.wait("#people")
-			b.click("#people details summary")
 			b.loading(func() { b.click("#stop button") })
+			b.loading(func() { b.click("#confirm button") })
 			b.wait("#people")
 			if b.has("#stop") {
 				t.Error("it can be cancelled twice")

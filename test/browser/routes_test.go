@@ -17,6 +17,9 @@ import (
 	"testing"
 )
 
+// asksFirst is said of the addresses of one page, with other words in it.
+const asksFirst = "the page of /console/certificates/{id}/revoke, about something else"
+
 // notPages are addresses of the server, beside the operations of the API, that show
 // no page of ours to a person.
 var notPages = map[string]string{
@@ -29,9 +32,10 @@ var notPages = map[string]string{
 	"/openapi.json":    "for programs", "/openapi.yaml": "for programs", "/openapi-3.0.json": "for programs", "/healthz": "for programs", "/readyz": "for programs", "/metrics": "for programs",
 	"/pki/*": "certificates and lists", "/tsa": "for programs", "/spid/metadata": "for programs", "/spid/slo": "for identity providers", "/.well-known/openid-federation": "for programs",
 	"/console/logout": "leads to the login", "/console/records/{id}/approve": "leads to the record", "/console/records/{id}/refuse": "leads to the record",
-	"/console/records/{id}/callbacks/{callback}/resend": "leads to the record", "/console/certificates/{id}/{action}": "leads to the certificates", "/console/account/tokens/{id}/revoke": "leads to the account",
+	"/console/records/{id}/callbacks/{callback}/resend": "leads to the record", "/console/certificates/{id}/{action}": "leads to the certificates", "/console/account/tokens/{id}/revoke": asksFirst,
 	"/console/records.csv": "a table", "/console/sign/{id}/retry": "leads to the outcome: TestDeskSignsSeveral", "/console/records/{id}/signed": "a document", "/console/records/{id}/signed/{n}": "a document", "/console/records/{id}/certificate.pdf": "a document", "/console/certificates/{id}/evidence/{n}": "a document",
-	"/console/records/{id}/signers/{signer}/remind": "leads to the record", "/console/records/{id}/stop": "leads to the record",
+	"/console/records/{id}/signers/{signer}/remind": "leads to the record", "/console/records/{id}/stop": asksFirst, "/console/records/{id}/delete": asksFirst,
+	"/console/templates/{id}/delete": asksFirst, "/console/certificates/{id}/cancel": asksFirst,
 	"/sign/*":                              "what is below it is listed by itself",
 	"/sign/{record}/{secret}/pages/{file}": "a picture", "/sign/{record}/{secret}/style.css": "a style sheet", "/sign/{record}/{secret}/logo": "a picture",
 	"/sign/{record}/{secret}/signed": "a document", "/sign/{record}/{secret}/document": "a document",

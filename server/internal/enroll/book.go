@@ -248,7 +248,7 @@ func takenBack(ctx context.Context, log *audit.Log, q store.Querier, id string) 
 	}
 	last := map[string]ca.Revoked{}
 	for _, e := range events {
-		var d struct{ Identification, SerialNumber string }
+		var d struct{ Identification, SerialNumber, Reason string }
 		_, detail := e.Text()
 		if json.Unmarshal(detail, &d) != nil || foreign(d.Identification) {
 			continue
@@ -264,8 +264,11 @@ func takenBack(ctx context.Context, log *audit.Log, q store.Querier, id string) 
 			continue
 		case e.Kind == "certificate-suspended":
 			r.Reason = authority.ReasonHold
-		case held:
-			r.At = before.At // RFC 5280, 5.3.1: the date of the hold stays
+		default:
+			r.Reason = revocations[d.Reason]
+			if held {
+				r.At = before.At // RFC 5280, 5.3.1: the date of the hold stays
+			}
 		}
 		last[e.Record] = r
 	}

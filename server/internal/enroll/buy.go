@@ -186,9 +186,28 @@ func (s *Service) Resume(ctx context.Context, account, id string) (*Certificate,
 	})
 }
 
-// Revoke ends a certificate for good. Its key is erased; one that its token
-// does not give up is told of in the log, and tried again later.
+// Unspecified is the reason of a revocation that nobody gave one for.
+const Unspecified = "unspecified"
+
+// revocations are the reasons that the certificate of a person or an organisation can be
+// revoked for, with their codes (RFC 5280, 5.3.1).
+var revocations = map[string]int{
+	Unspecified: 0, "keyCompromise": 1, "affiliationChanged": 3, "superseded": 4, "cessationOfOperation": 5, "privilegeWithdrawn": 9,
+}
+
+// Revoke ends a certificate for good, without a reason.
 func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate, error) {
+	return s.RevokeFor(ctx, account, id, Unspecified)
+}
+
+// RevokeFor ends a certificate for good, for one of the reasons of RFC 5280: it stands
+// in the log, and in what the authority publishes. The key is erased; one that its
+// token does not give up is told of in the log, and tried again later.
+func (s *Service) RevokeFor(ctx context.Context, account, id, reason string) (*Certificate, error) {
+	code, ok := revocations[reason]
+	if !ok {
+		return nil, fault.New(fault.BadField, "%q is no reason of a revocation", reason)
+	}
 	c, err := s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
 		if err := s.move(ctx, tx, c, Revoked); err != nil {
 			return err
@@ -196,7 +215,7 @@ func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate,
 		if err := s.keys.Erase(ctx, tx, c.ID); err != nil {
 			return err
 		}
-		return s.withAuthority(ctx, tx, c, "revoked", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 0) })
+		return s.withAuthority(ctx, tx, c, "revoked", func() error { return s.authority.Revoke(ctx, tx, c.Serial, code) }, map[string]any{"reason": reason})
 	})
 	if err == nil {
 		err = s.destroyErased(ctx, c, "certificate-key-kept")
@@ -223,13 +242,13 @@ func (s *Service) destroyErased(ctx context.Context, c *Certificate, kind string
 
 // withAuthority has the authority follow, where the certificate is its own, and says
 // what happened.
-func (s *Service) withAuthority(ctx context.Context, tx *store.Tx, c *Certificate, what string, follow func() error) error {
+func (s *Service) withAuthority(ctx context.Context, tx *store.Tx, c *Certificate, what string, follow func() error, more ...map[string]any) error {
 	if !c.foreign() {
 		if err := follow(); err != nil {
 			return err
 		}
 	}
-	if err := s.note(ctx, tx, c, "certificate-"+what, "certificate "+what); err != nil {
+	if err := s.note(ctx, tx, c, "certificate-"+what, "certificate "+what, more...); err != nil {
 		return err
 	}
 	if what != newsResumed {

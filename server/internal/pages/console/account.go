@@ -85,25 +85,6 @@ func (d *Desk) account(v *visit) error {
 	return nil
 }
 
-func (d *Desk) revokeToken(v *visit) error {
-	if err := d.need(v, http.MethodDelete, "tokens"); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
-	id := v.r.PathValue("id")
-	if err := d.Accounts.DeleteToken(v.ctx(), v.Caller, id); err != nil {
-		return err
-	}
-	if id == v.Caller.TokenID {
-		d.setCookie(v.w, v.r, "")
-		seeOther(v.w, v.r, "/console/login?ended="+account.SessionToken)
-		return nil
-	}
-	return d.done(v, "/console/account", "token")
-}
-
 // Health is how the server is, for its administrators.
 type Health struct {
 	At       time.Time // when the findings were made

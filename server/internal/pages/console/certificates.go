@@ -101,7 +101,8 @@ func (d *Desk) certificates(v *visit) error {
 	return nil
 }
 
-// change does what was asked for to a certificate, as the API does.
+// change does what was asked for to a certificate, as the API does. What cannot be
+// undone is asked about first: see acts.
 func (d *Desk) change(v *visit) error {
 	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
 		return err
@@ -112,10 +113,7 @@ func (d *Desk) change(v *visit) error {
 	}
 	id, what := v.r.PathValue("id"), v.r.PathValue("action")
 	do := map[string]func(ctx context.Context, account, id string) (*enroll.Certificate, error){
-		"suspend": d.Enroll.Suspend, "resume": d.Enroll.Resume, "revoke": d.Enroll.Revoke,
-		"cancel": func(ctx context.Context, account, id string) (*enroll.Certificate, error) {
-			return d.Enroll.Cancel(ctx, account, id, "cancelled by its buyer")
-		},
+		"suspend": d.Enroll.Suspend, "resume": d.Enroll.Resume,
 	}[what]
 	switch {
 	case what == "review":

@@ -95,19 +95,31 @@ func New(p Parts) *Desk {
 		"POST /console/records/{id}/approve":                     d.approve,
 		"POST /console/records/{id}/refuse":                      d.refuse,
 		"POST /console/records/{id}/signers/{signer}/remind":     d.remind,
-		"POST /console/records/{id}/stop":                        d.stop,
+		"GET /console/records/{id}/stop":                         d.asks("stop"),
+		"POST /console/records/{id}/stop":                        d.asks("stop"),
+		"GET /console/records/{id}/delete":                       d.asks("record"),
+		"POST /console/records/{id}/delete":                      d.asks("record"),
+
+		"GET /console/templates":              d.templates,
+		"GET /console/templates/{id}/delete":  d.asks("template"),
+		"POST /console/templates/{id}/delete": d.asks("template"),
 
 		"GET /console/certificates":                   d.certificates,
 		"GET /console/certificates/new":               d.showOrder,
 		"POST /console/certificates/new":              d.order,
 		"GET /console/certificates/{id}/link":         d.showLink,
 		"POST /console/certificates/{id}/link":        d.sendLink,
+		"GET /console/certificates/{id}/revoke":       d.asks("revoke"),
+		"POST /console/certificates/{id}/revoke":      d.asks("revoke"),
+		"GET /console/certificates/{id}/cancel":       d.asks("cancel"),
+		"POST /console/certificates/{id}/cancel":      d.asks("cancel"),
 		"POST /console/certificates/{id}/{action}":    d.change,
 		"GET /console/certificates/{id}/review":       d.showReview,
 		"GET /console/certificates/{id}/evidence/{n}": d.evidence,
 
 		"GET /console/account":                     d.account,
-		"POST /console/account/tokens/{id}/revoke": d.revokeToken,
+		"GET /console/account/tokens/{id}/revoke":  d.asks("token"),
+		"POST /console/account/tokens/{id}/revoke": d.asks("token"),
 		"GET /console/health":                      d.health,
 	} {
 		mux.HandleFunc(pattern, d.in(h))

@@ -371,27 +371,6 @@ func (d *Desk) remind(v *visit) error {
 	return d.done(v, "/console/records/"+r.ID, "remind")
 }
 
-// stop cancels a request that waits for people.
-func (d *Desk) stop(v *visit) error {
-	if err := d.need(v, http.MethodDelete, "signatures"); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
-	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	if !r.ByPeople() || r.State.Final() {
-		return fault.New(fault.WrongState, "the record is %s: there is nothing to cancel", r.State)
-	}
-	if err := d.Signing.Delete(v.ctx(), v.accountID(), r.ID); err != nil {
-		return err
-	}
-	return d.done(v, "/console/records/"+r.ID, "stop")
-}
-
 // letter is a message that a sandbox did not send.
 type letter struct {
 	At                time.Time

@@ -30,6 +30,7 @@ type recordsPage struct {
 	Filtered       bool
 	Older          bool // there are records that the search has not looked into
 	MaySign        bool
+	Notice         look.Text
 }
 
 type recordRow struct {
@@ -140,7 +141,7 @@ func (d *Desk) records(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := &recordsPage{Head: d.head(v, look.T("Records", "Pratiche")), F: f, MaySign: d.maySign(v), Filtered: f.query() != "", Table: "/console/records.csv" + f.query()}
+	p := &recordsPage{Head: d.head(v, look.T("Records", "Pratiche")), F: f, MaySign: d.maySign(v), Filtered: f.query() != "", Table: "/console/records.csv" + f.query(), Notice: notices[v.r.URL.Query().Get("done")]}
 	if err := d.choices(v, p); err != nil {
 		return err
 	}

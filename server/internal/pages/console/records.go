@@ -58,6 +58,7 @@ type recordPage struct {
 	Notice     look.Text // of what was just done
 	People     []person
 	MayStop    bool
+	MayDelete  bool
 	Letters    []letter // that a sandbox did not send
 }
 
@@ -285,6 +286,7 @@ func (d *Desk) record(v *visit) error {
 			p.List = "?" + q.Encode()
 		}
 	}
+	p.MayDelete = p.R.State.Final() && d.may(v, http.MethodDelete, "signatures")
 	if p.Waits {
 		v.w.Header().Set("Refresh", "10")
 	}
@@ -302,19 +304,21 @@ func deliveryOf(c *callback.Delivery) delivery {
 
 // notices are what a page says after something was done.
 var notices = map[string]look.Text{
-	"resend":  look.T("The notice is being sent again.", "La notifica viene inviata di nuovo."),
-	"approve": look.T("Approved: it is being signed.", "Approvata: la firma è in corso."),
-	"refuse":  look.T("Refused: nothing is signed.", "Rifiutata: nulla viene firmato."),
-	"suspend": look.T("The certificate is suspended. Nothing can be signed with it until you resume it.", "Il certificato è sospeso. Non si può firmare finché non lo riattivi."),
-	"resume":  look.T("The certificate is active again.", "Il certificato è di nuovo attivo."),
-	"revoke":  look.T("The certificate is revoked, for good.", "Il certificato è revocato, in modo definitivo."),
-	"cancel":  look.T("The order is cancelled, and its price goes back to the wallet.", "L'ordine è annullato e il prezzo torna nel portafoglio."),
-	"mailed":  look.T("The link is on its way.", "Il link è in partenza."),
-	"review":  look.T("Your decision is written down.", "La tua decisione è registrata."),
-	"remind":  look.T("The reminder is on its way.", "Il promemoria è in partenza."),
-	"stop":    look.T("The request is cancelled. Whoever was invited is told.", "La richiesta è annullata. Chi era stato invitato viene avvisato."),
-	"invite":  look.T("The documents are being checked; then everybody who is due gets a link.", "I documenti sono in controllo; poi chi è di turno riceve il suo link."),
-	"token":   look.T("The token is revoked.", "Il token è revocato."),
+	"resend":   look.T("The notice is being sent again.", "La notifica viene inviata di nuovo."),
+	"approve":  look.T("Approved: it is being signed.", "Approvata: la firma è in corso."),
+	"refuse":   look.T("Refused: nothing is signed.", "Rifiutata: nulla viene firmato."),
+	"suspend":  look.T("The certificate is suspended. Nothing can be signed with it until you resume it.", "Il certificato è sospeso. Non si può firmare finché non lo riattivi."),
+	"resume":   look.T("The certificate is active again.", "Il certificato è di nuovo attivo."),
+	"revoke":   look.T("The certificate is revoked, for good.", "Il certificato è revocato, in modo definitivo."),
+	"cancel":   look.T("The order is cancelled, and its price goes back to the wallet.", "L'ordine è annullato e il prezzo torna nel portafoglio."),
+	"mailed":   look.T("The link is on its way.", "Il link è in partenza."),
+	"review":   look.T("Your decision is written down.", "La tua decisione è registrata."),
+	"remind":   look.T("The reminder is on its way.", "Il promemoria è in partenza."),
+	"stop":     look.T("The request is cancelled. Whoever was invited is told.", "La richiesta è annullata. Chi era stato invitato viene avvisato."),
+	"invite":   look.T("The documents are being checked; then everybody who is due gets a link.", "I documenti sono in controllo; poi chi è di turno riceve il suo link."),
+	"record":   look.T("The record is deleted.", "La pratica è eliminata."),
+	"template": look.T("The template is deleted.", "Il modello è eliminato."),
+	"token":    look.T("The token is revoked.", "Il token è revocato."),
 }
 
 func (d *Desk) download(v *visit) error {
