@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -28,7 +29,7 @@ func (v *visitor) asked(path, name string) {
 // wants a reason, which the log and the authority's list have.
 func TestDeskAsksFirst(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := newSite(t, func(c *Config) { c.Identify.Demo = true })
 	own, room := s.loggedIn(s.box.Token), s.rooms()
 
 	c := s.issued("automatic", nil)
@@ -95,6 +96,8 @@ func TestDeskAsksFirst(t *testing.T) {
 		t.Errorf("a deleted record: %d", p.Status)
 	}
 
+	own.healthIs()
+
 	// Nobody acts on what is another's, or without the scope.
 	reader, stranger := s.loggedIn(s.mustToken(m{"scopes": []string{"GET:*/*"}}).Token), s.loggedIn(s.stranger())
 	order = s.buy("automatic", nil).ID
@@ -110,4 +113,25 @@ func TestDeskAsksFirst(t *testing.T) {
 			}
 		}
 	}
+}
+
+// healthIs holds the page of the server's health to what people can read: a server that
+// can recognise no European signature is not in order, and no row is in another language.
+func (v *visitor) healthIs() {
+	v.t.Helper()
+	p := v.get("/console/health?lang=it")
+	row := regexp.MustCompile(`(?s)<tr data-part="([^"]*)" data-state="(\w+)">(.*?)</tr>`)
+	states := map[string]string{}
+	for _, m := range row.FindAllStringSubmatch(p.Text, -1) {
+		states[m[1]] = m[2]
+		for _, english := range []string{" until ", "can be ", "no end", " valid ", " the ", " is ", " are ", " of "} {
+			if strings.Contains(m[3], english) {
+				v.t.Errorf("%s: %s", m[1], m[3])
+			}
+		}
+	}
+	if states["trusted lists"] != "warning" || states["cie federation key"] != "ok" || len(states) < 15 || strings.Contains(p.Text, `<span class="state valid">In ordine</span></div>`) {
+		v.t.Errorf("%d: %v", p.Status, states)
+	}
+	v.get("/console/health?lang=en")
 }

@@ -13,9 +13,9 @@ func (s *Installation) examineLists(ctx context.Context) Finding {
 	fetching := s.FetchesLists
 	if !lists.Loaded() {
 		if !fetching {
-			return fine("none; fetching is switched off (trust.lists, network.offline), so no European signature can be trusted by them")
+			return warn("rogito trust import PATH brings them, or switch fetching on (trust.lists, network.offline)", "none are loaded and fetching is switched off: no European signature can be recognised")
 		}
-		return warn("rogito trust update, or on a machine without network rogito trust import PATH", "none yet: European signatures cannot be trusted by them")
+		return warn("rogito trust update, or on a machine without network rogito trust import PATH", "none are loaded yet: no European signature can be recognised")
 	}
 	var stale, missing []string
 	state := lists.State()

@@ -1,7 +1,10 @@
 package console
 
 import (
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -109,6 +112,13 @@ type healthPage struct {
 	look.Head
 	*Health
 	Worst chip
+	// Unready are the parts that keep the server from being ready, with what each says.
+	Unready []unready
+}
+
+type unready struct {
+	Name look.Text
+	Why  string
 }
 
 var findingStates = map[string]chip{
@@ -124,8 +134,15 @@ func (f Finding) Advised() look.Text { return findings.in(f.Advice) }
 // Chip is the state in a word.
 func (f Finding) Chip() chip { return findingStates[f.State] }
 
-// parts that the doctor examines.
+// parts that the doctor examines, and the server by itself.
 var parts = map[string]look.Text{
+	"TLS": look.T("Certificate of this site (TLS)", "Certificato di questo sito (TLS)"), "identification": look.T("Identification", "Identificazione"),
+	"SPID certificate": look.T("Certificate for SPID", "Certificato per SPID"), "SPID further certificate": look.T("Further certificate for SPID", "Altro certificato per SPID"),
+	"SPID certificate, AgID notice 29": look.T("Certificate for SPID, as AgID wants it (notice 29)", "Certificato per SPID secondo AgID (avviso 29)"), "SPID metadata": look.T("SPID providers", "Gestori SPID"),
+	"cie federation key": look.T("CIE: key of the federation", "CIE: chiave di federazione"), "cie signing key": look.T("CIE: key for signing", "CIE: chiave di firma"), "cie encryption key": look.T("CIE: key for encryption", "CIE: chiave di cifratura"),
+	"cie trust anchor": look.T("CIE: trust anchor", "CIE: trust anchor (capofila)"), "cie registration": look.T("CIE: registration of this service", "CIE: registrazione di questo servizio"), "cie trust mark": look.T("CIE: trust mark", "CIE: trust mark (attestato)"),
+	"cie providers": look.T("CIE: providers", "CIE: gestori"), "cie provider": look.T("CIE: provider", "CIE: gestore"),
+	"cns issuers": look.T("CNS: who issues cards", "CNS: chi emette le carte"), "cns issuer": look.T("CNS: issuer", "CNS: emittente"), "cns revocation": look.T("CNS: lists of revoked cards", "CNS: elenchi delle carte revocate"), "cns listener": look.T("CNS: page that reads cards", "CNS: pagina che legge le carte"),
 	"configuration": look.T("Configuration", "Configurazione"), "data folder": look.T("Data folder", "Cartella dei dati"), "disk space": look.T("Disk space", "Spazio su disco"),
 	"clock": look.T("Clock", "Orologio"), "master key": look.T("Master key", "Chiave principale"), "database": look.T("Database", "Base di dati"), "blobs": look.T("Stored documents", "Archivio dei documenti"),
 	"authority": look.T("Authority", "Autorità di certificazione"), "certificates": look.T("Certificates", "Certificati"), "signing keys": look.T("Signing keys", "Chiavi di firma"),
@@ -135,10 +152,22 @@ var parts = map[string]look.Text{
 
 // Name of the part.
 func (f Finding) Name() look.Text {
-	if t, ok := parts[f.Part]; ok {
+	return partName(f.Part)
+}
+
+// partName is a part as people call it; some have a name or an address behind them.
+func partName(part string) look.Text {
+	if t, ok := parts[part]; ok {
 		return t
 	}
-	return look.Same(f.Part)
+	for begin, t := range map[string]look.Text{
+		"provider ": look.T("Provider of remote keys %s", "Fornitore di chiavi remote %s"), "SPID metadata ": look.T("SPID providers, %s", "Gestori SPID, %s"), "SPID ": look.T("SPID provider %s", "Gestore SPID %s"),
+	} {
+		if rest, ok := strings.CutPrefix(part, begin); ok && (begin != "SPID " || !strings.HasPrefix(part, "SPID metadata ")) {
+			return t.With(rest)
+		}
+	}
+	return look.Same(part)
 }
 
 var jobStates = map[string]look.Text{
@@ -169,6 +198,9 @@ func (d *Desk) health(v *visit) error {
 		return err
 	}
 	p := &healthPage{Head: d.head(v, look.T("Health of the server", "Stato del server")), Health: h, Worst: findingStates["ok"]}
+	for _, part := range slices.Sorted(maps.Keys(h.Wrong)) {
+		p.Unready, p.Worst = append(p.Unready, unready{partName(part), h.Wrong[part]}), findingStates["bad"]
+	}
 	for _, f := range h.Findings {
 		if f.State == "bad" || f.State == "warning" && p.Worst.Class == "valid" {
 			p.Worst = f.Chip()
