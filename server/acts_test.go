@@ -554,7 +554,7 @@ func TestPlainCookiesBehindTLS(t *testing.T) {
 		{false, "rogito-console", true},
 		{false, "__Host-rogito-console", false},
 	} {
-		d := console.New(console.Parts{Site: look.NewSite(look.Options{Secure: c.secure}), Accounts: room.accounts})
+		d := console.New(console.Parts{Site: look.NewSite(look.Options{Secure: c.secure}), Accounts: room.accounts, Members: room.sig.members})
 		r := httptest.NewRequest("GET", "http://sign.example/console/", nil)
 		r.AddCookie(&http.Cookie{Name: c.name, Value: secret})
 		if in := d.SignedIn(r); in != c.good {

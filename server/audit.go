@@ -21,6 +21,7 @@ import (
 	cscserver "rogito.dev/rogito/server/internal/csc/server"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/member"
 	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 	"rogito.dev/rogito/tsp"
@@ -54,7 +55,7 @@ func (s *Server) verifyAudit(ctx context.Context, extent audit.Extent) (*AuditRe
 			enroll.Book{Service: s.sig.enroll},
 			enroll.IssuedBook{Service: s.sig.enroll},
 			keys.Book{},
-			account.Tokens, account.Spent, enroll.Clients, cscserver.Applications, callback.Secrets, people.Templates,
+			account.Tokens, account.Spent, enroll.Clients, cscserver.Applications, callback.Secrets, people.Templates, member.Members,
 		},
 		Proof: filepath.Join(s.cfg.Data, "audit", "proved"),
 	}

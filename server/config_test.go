@@ -183,7 +183,7 @@ func TestEveryKeyIsSet(t *testing.T) {
 			}
 			path := filepath.Join(t.TempDir(), "rogito.yaml")
 			names := strings.Split(key, ".")
-			if member(reflect.ValueOf(want), key).IsValid() {
+			if memberNamed(reflect.ValueOf(want), key).IsValid() {
 				names = []string{key}
 			}
 			file := strings.Join(names, ": {") + ": " + in + strings.Repeat("}", len(names)-1) + "\n"

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,6 +17,8 @@ import (
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/member"
+	"rogito.dev/rogito/server/internal/member/passkey"
 	"rogito.dev/rogito/server/internal/pages/console"
 	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/upload"
@@ -27,12 +31,88 @@ func (s *Server) mountDesk(a *api.API, site *look.Site) *console.Desk {
 		Site: site, Accounts: s.accounts, Billing: s.billing, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
 		Spool: s.spool, Limits: upload.Limits{Body: s.cfg.Limits.Body}, Document: s.cfg.Limits.Document,
 		Send: a.Send, Health: h.read, Certificate: s.sig.records.Certificate,
-		People: s.sig.people, Drawer: s.drawer, Outbox: s.outboxShown(),
+		People: s.sig.people, Drawer: s.drawer, Outbox: s.outboxShown(), Members: s.sig.members, Party: s.party, Lists: s.listsEnding,
 	})
-	a.Know("login/logout/sign/page/retry/invite/records/records.csv/templates/delete/signed/certificate/callbacks/signers/remind/stop/resend/approve/refuse/certificates/new/link/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
+	a.Know("login/logout/sign/page/retry/invite/records/records.csv/templates/delete/signed/certificate/callbacks/signers/remind/stop/resend/approve/refuse/certificates/new/link/suspend/resume/revoke/cancel/review/evidence/account/tokens/people/role/again/remove/sessions/end/join/health")
 	a.Mount("/console/*", pages, http.MethodGet, http.MethodHead, http.MethodPost)
 	a.Mount("/console", http.RedirectHandler("/console/", http.StatusSeeOther))
 	return pages
+}
+
+// party is the site that passkeys are for: where people reach us. A browser knows no
+// passkeys for a bare address, so that of this machine is called by its name.
+func (s *Server) party(*http.Request) passkey.Party {
+	u, err := url.Parse(s.cfg.PublicURL)
+	if err != nil {
+		return passkey.Party{}
+	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() {
+		u.Host = "localhost"
+		if port := u.Port(); port != "" {
+			u.Host += ":" + port
+		}
+	}
+	return passkey.Party{ID: u.Hostname(), Origin: u.Scheme + "://" + u.Host, Name: cmp.Or(s.cfg.Operator.Name, "Rogito")}
+}
+
+// listsEnding are the trusted lists that cannot be used any more, or not for a week.
+func (s *Server) listsEnding() (all []console.ListEnd) {
+	for _, l := range s.sig.lists.State() {
+		switch {
+		case !l.Usable:
+			all = append(all, console.ListEnd{Territory: l.Territory, Until: l.NextUpdate, Over: true})
+		case !l.NextUpdate.IsZero() && time.Until(l.NextUpdate) < 7*24*time.Hour:
+			all = append(all, console.ListEnd{Territory: l.Territory, Until: l.NextUpdate})
+		}
+	}
+	return all
+}
+
+// Invitation is a link that lets somebody in as a person of an account.
+type Invitation struct {
+	Email   string    `json:"email"`
+	Role    string    `json:"role"`
+	Account string    `json:"account"`
+	URL     string    `json:"url"`
+	Until   time.Time `json:"until"`
+	Mailed  bool      `json:"mailed"`
+}
+
+// ConsoleInvite invites somebody to the console of an account; without its e-mail to the
+// sandbox's, or to the only one that there is. Whoever is among its people already gets a
+// new link.
+func (s *Server) ConsoleInvite(ctx context.Context, email, name, role, of string) (*Invitation, error) {
+	all, err := s.accounts.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.oneOf(all, of, false)
+	if err != nil {
+		return nil, err
+	}
+	members := s.sig.members
+	people, err := members.List(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	var m *member.Member
+	for _, one := range people {
+		if strings.EqualFold(one.Email, strings.TrimSpace(email)) {
+			m = one
+		}
+	}
+	switch {
+	case m == nil:
+		m, err = members.Invite(ctx, nil, a.ID, "", email, name, member.Role(role))
+	case string(m.Role) != role:
+		err = fmt.Errorf("%s is among the people of %s already, as %s", m.Email, a.Email, m.Role)
+	default:
+		m, err = members.Again(ctx, &account.Caller{AccountID: a.ID}, m.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Invitation{Email: m.Email, Role: string(m.Role), Account: a.Email, URL: members.Link(m), Until: m.Until, Mailed: members.Sends()}, nil
 }
 
 // healthReport is what administrators see of the server. The doctor is asked at
@@ -112,6 +192,19 @@ func (s *Server) ReviewLink(ctx context.Context, order, email string) (*ConsoleL
 
 // consoleLink logs a browser in to one of these accounts.
 func (s *Server) consoleLink(ctx context.Context, all []account.Account, email, next string) (*ConsoleLink, error) {
+	a, err := s.oneOf(all, email, next != "")
+	if err != nil {
+		return nil, err
+	}
+	secret, until, err := s.accounts.LoginLink(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &ConsoleLink{a.Email, s.reachedAt() + "/console/login?link=" + secret + next, until}, nil
+}
+
+// oneOf is the account of an e-mail; without one the sandbox's, or the only one.
+func (s *Server) oneOf(all []account.Account, email string, admins bool) (*account.Account, error) {
 	if !s.cfg.Console.Enabled {
 		return nil, errors.New("the console is switched off (console.enabled)")
 	}
@@ -123,22 +216,18 @@ func (s *Server) consoleLink(ctx context.Context, all []account.Account, email, 
 		}
 	}
 	switch {
-	case found < 0 && email != "" && next != "":
+	case found < 0 && email != "" && admins:
 		return nil, errors.New("there is no administrator " + email)
 	case found < 0 && email != "":
 		return nil, errors.New("there is no account " + email)
-	case found < 0 && len(all) == 0 && next != "":
+	case found < 0 && len(all) == 0 && admins:
 		return nil, errors.New("there is no administrator yet: make one with rogito account create EMAIL --admin")
 	case found < 0 && len(all) == 0:
 		return nil, errors.New("there is no account yet: make one with rogito account create EMAIL")
 	case found < 0:
 		return nil, errors.New("there are several accounts: name one by its e-mail")
 	}
-	secret, until, err := s.accounts.LoginLink(ctx, all[found].ID)
-	if err != nil {
-		return nil, err
-	}
-	return &ConsoleLink{all[found].Email, s.reachedAt() + "/console/login?link=" + secret + next, until}, nil
+	return &all[found], nil
 }
 
 // reachedAt is where people reach the server, as far as a command beside it can

@@ -140,8 +140,8 @@ func (s *Server) mountPages(a *api.API) {
 	site := s.newSite(a)
 	p := enrol.New(site, s.sig.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log)
 	p.Buyer = func(ctx context.Context, id string) string {
-		email, _ := s.accounts.Email(ctx, id) // a page without it serves as well
-		return email
+		buyer, _ := s.accounts.ByID(ctx, id) // a page without it serves as well
+		return buyer.Email
 	}
 	p.KeepYears, p.Tells = int(s.cfg.Retention.Evidence/(365*24*time.Hour)), s.sandboxed || s.mail != nil
 	var more []string

@@ -182,16 +182,16 @@ func (c *Config) set(key, value string) error {
 // field is where a key is kept, or no value.
 func (c *Config) field(key string) reflect.Value {
 	v := reflect.ValueOf(c).Elem()
-	if whole := member(v, key); whole.IsValid() { // database.connections is one name
+	if whole := memberNamed(v, key); whole.IsValid() { // database.connections is one name
 		return whole
 	}
 	for part := range strings.SplitSeq(key, ".") {
-		v = member(v, part)
+		v = memberNamed(v, part)
 	}
 	return v
 }
 
-func member(v reflect.Value, name string) reflect.Value {
+func memberNamed(v reflect.Value, name string) reflect.Value {
 	if v.Kind() != reflect.Struct {
 		return reflect.Value{}
 	}

@@ -508,7 +508,7 @@ func (x *rowsTried) visitsDesk() error {
 
 func (x *rowsTried) logsIn() error {
 	link, _, _ := strings.Cut(strings.TrimPrefix(x.link, "/console/login?link="), "&")
-	_, err := x.fresh.accounts.LogInByLink(context.Background(), link)
+	_, err := x.fresh.accounts.LogInByLink(context.Background(), link, "")
 	return err
 }
 

@@ -27,6 +27,7 @@ import (
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/mail"
+	"rogito.dev/rogito/server/internal/member"
 	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/signing"
@@ -52,6 +53,7 @@ type signingParts struct {
 	enroll    *enroll.Service
 	signing   *signing.Service
 	records   *signatures.Signatures
+	members   *member.Service
 	people    *people.Service
 	csc       *cscserver.Service
 	token     keys.Token
@@ -230,6 +232,9 @@ func (s *Server) openRecords() error {
 		Providers: providers, Revoked: s.revoked, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits, Able: s.able,
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})
+	w.members = member.New(member.Parts{
+		DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Log: w.audit, Jobs: s.jobs, Mail: messenger.mail, URL: s.reachedAt,
+	})
 	w.people = people.New(people.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Authority: w.authority, Audit: w.audit, Signing: w.signing, Jobs: s.jobs, Messenger: messenger, Drawer: s.drawer,
 	}, people.Config{Operator: s.cfg.Operator.Name, Expires: s.cfg.SES.Expires, Seal: s.cfg.SES.Certificate, SealPassword: s.cfg.SES.Password, Log: s.log})
@@ -298,6 +303,7 @@ func (s *Server) startSigning(ctx context.Context) {
 	w := &s.sig
 	s.jobs.Add(w.signing.Source(s.jobs.Workers()))
 	s.jobs.Add(w.callbacks.Source())
+	w.members.Register()
 	w.people.Register()
 	s.jobs.Register(enroll.IssueKind, job.Kind{Work: func(ctx context.Context, i job.Item) error {
 		_, err := w.enroll.Issue(ctx, i.ID)

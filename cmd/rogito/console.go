@@ -14,7 +14,8 @@ func init() {
 }
 
 type consoleCommand struct {
-	Login consoleLogin `cmd:"" help:"print a link that logs a browser in, once"`
+	Login  consoleLogin  `cmd:"" help:"print a link that logs a browser in, once"`
+	Invite consoleInvite `cmd:"" help:"invite a person to the console of an account"`
 }
 
 // Help is the page of the command.
@@ -24,9 +25,13 @@ The pages under /console sign documents and show records, certificates, the
 account and, to administrators, the health of the server. A browser logs in
 there with a token, or with the link that this command prints: it is good once,
 for ten minutes, and for everything that the account may do. Without an e-mail it
-is for the sandbox's account, or the only one that there is.`,
+is for the sandbox's account, or the only one that there is.
+
+People log in with a passkey, or a password and a code. The first of them is
+invited here, as an owner, and invites the others in the console.`,
 		"rogito console login",
-		"rogito console login anna@example.org")
+		"rogito console login anna@example.org",
+		"rogito console invite anna@example.org --role owner")
 }
 
 type consoleLogin struct {
@@ -42,6 +47,40 @@ func (c *consoleLogin) Run(s *session, srv *server.Server) error {
 		return err
 	}
 	return printLink(s, link, c.JSON)
+}
+
+type consoleInvite struct {
+	dataFlags
+	Email string `arg:"" help:"e-mail of the person"`
+	Role  string `required:"" enum:"owner,signer,reviewer,reader" placeholder:"ROLE" help:"owner (everything), signer (signs and invites), reviewer (decides on identifications) or reader"`
+	Of    string `name:"account" placeholder:"EMAIL" help:"e-mail of the account; without it the sandbox's, or the only one"`
+	Name  string `help:"of the person"`
+	JSON  bool   `help:"print JSON"`
+}
+
+// Help is the page of the command.
+func (consoleInvite) Help() string {
+	return example(`
+Makes a link that lets somebody choose a passkey, or a password and a code, and
+log in to the console. It is good once, for a day. Where the server sends mail
+the running server sends it; it is printed in any case. Whoever was invited
+before, with the same role, gets a new link, and chooses anew.`,
+		"rogito console invite anna@example.org --role owner",
+		"rogito console invite ugo@example.org --role signer --account anna@example.org")
+}
+
+// Run invites.
+func (c *consoleInvite) Run(s *session, srv *server.Server) error {
+	i, err := srv.ConsoleInvite(s.ctx, c.Email, c.Name, c.Role, c.Of)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(i)
+	}
+	s.printf("%s\n", i.URL)
+	s.notef("lets %s in to the account of %s as %s, once, until %s", i.Email, i.Account, i.Role, i.Until.Format(time.DateTime))
+	return nil
 }
 
 func printLink(s *session, link *server.ConsoleLink, asJSON bool) error {

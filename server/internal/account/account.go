@@ -48,6 +48,9 @@ type Service struct {
 	// Log is told of accounts that are made; nil: none is, as in tests of this
 	// package. It is set before the first call.
 	Log *audit.Log
+	// Kin is the line that a root belongs to where that is another's: of a person who was
+	// invited with a token, that token's. Empty: its own. It is set before the first call.
+	Kin func(ctx context.Context, root string) (string, error)
 }
 
 // New returns the service.
@@ -102,7 +105,7 @@ type Credentials struct {
 
 // Create makes an account with an API key and an all-scopes token.
 func (s *Service) Create(ctx context.Context, tx *store.Tx, n NewAccount) (*Credentials, error) {
-	email, err := normalEmail(n.Email)
+	email, err := Email(n.Email)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +135,8 @@ func (s *Service) Create(ctx context.Context, tx *store.Tx, n NewAccount) (*Cred
 	return c, nil
 }
 
-func normalEmail(s string) (string, error) {
+// Email is an e-mail address as it is stored; fault 310 where it is none.
+func Email(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	user, domain, ok := strings.Cut(s, "@")
 	if !ok || user == "" || domain == "" || len(s) > 254 || strings.ContainsAny(s, " \t\r\n:<>\"") {
@@ -151,13 +155,16 @@ func (s *Service) Find(ctx context.Context, email string) (Account, error) {
 	return r.account(), err
 }
 
-// Email is the address of an account; empty where there is none.
-func (s *Service) Email(ctx context.Context, id string) (email string, err error) {
-	err = s.db.Read().QueryRow(ctx, `select email from accounts where id = $1`, id).Scan(&email)
+// ByID is an account; fault 140 where there is none.
+func (s *Service) ByID(ctx context.Context, id string) (Account, error) {
+	r, err := s.account(ctx, s.db.Read().QueryRow(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, id))
 	if errors.Is(err, store.ErrNoRows) {
-		return "", nil
+		return Account{}, fault.New(fault.NotFound, "there is no such account")
 	}
-	return email, err
+	if err != nil {
+		return Account{}, err
+	}
+	return r.account(), nil
 }
 
 // List is all accounts, oldest first. One whose row was changed is in it, and an

@@ -20,6 +20,8 @@ type Caller struct {
 	// nothing but its rotation.
 	Refresh bool
 
+	Member string // person of the account who acts; empty: whoever has the token
+
 	Domain  string // by which the server was reached
 	scopes  []Scope
 	Family  []string // the token and those it comes from
@@ -39,4 +41,15 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 func CallerFrom(ctx context.Context) *Caller {
 	c, _ := ctx.Value(callerKey{}).(*Caller)
 	return c
+}
+
+// Actor names a caller for the log: the person, or the token.
+func (c *Caller) Actor() string {
+	switch {
+	case c.Member != "":
+		return "person " + c.Member + " token " + c.TokenID
+	case c.TokenID == "":
+		return "account " + c.AccountID
+	}
+	return "token " + c.TokenID
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"errors"
@@ -329,7 +330,45 @@ func (s *Service) Apart(ctx context.Context, accountID, former, id string) (bool
 	if err != nil || len(other) == 0 {
 		return false, err
 	}
-	return other[0].account == accountID && one.root() != other.root(), nil
+	if other[0].account != accountID {
+		return false, nil
+	}
+	a, err := s.rootOf(ctx, one)
+	if err != nil {
+		return false, err
+	}
+	b, err := s.rootOf(ctx, other)
+	return err == nil && a != b, err
+}
+
+// rootOf is the line that all of a family come from, or whom that one comes from.
+func (s *Service) rootOf(ctx context.Context, f family) (string, error) {
+	if s.Kin == nil {
+		return f.root(), nil
+	}
+	kin, err := s.Kin(ctx, f.root())
+	return cmp.Or(kin, f.root()), err
+}
+
+// Root is the line that a token comes from.
+func (s *Service) Root(ctx context.Context, tokenID string) (string, error) {
+	f, err := s.readFamily(ctx, s.db.Read(), "id", tokenID)
+	if err == nil && len(f) == 0 {
+		err = fault.New(fault.WrongToken, "wrong token")
+	}
+	if err != nil {
+		return "", err
+	}
+	return s.rootOf(ctx, f)
+}
+
+// MayGive judges whether a caller could hand these scopes out by a token.
+func (s *Service) MayGive(ctx context.Context, c *Caller, scopes []string) error {
+	f, err := s.giver(ctx, s.db.Read(), c)
+	if err != nil {
+		return err
+	}
+	return f.mayGive(scopes)
 }
 
 // root is the line that all of a family come from.

@@ -3,9 +3,11 @@ package account
 import (
 	"context"
 	"crypto/hmac"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/disk"
@@ -22,8 +24,8 @@ type Session struct {
 	Caller    *Caller
 	Email     string // of the account
 	Until     time.Time
-	secret    string
-	own       bool // its token was made for it
+	ID        string // for who looks at a list of them
+	Own       bool   // its token was made for it, by a link of the operator
 	createdAt time.Time
 }
 
@@ -71,24 +73,40 @@ func (s *Service) LogIn(ctx context.Context, r *http.Request, token string) (sec
 		return "", err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) (err error) {
-		secret, err = s.beginSession(ctx, tx, c.AccountID, c.TokenID, false)
+		secret, err = s.BeginSession(ctx, tx, c.AccountID, c.TokenID, Agent(r))
 		return err
 	})
 	return secret, err
 }
 
-func (s *Service) beginSession(ctx context.Context, tx *store.Tx, account, token string, own bool) (string, error) {
+// Agent is the browser and the address of a request, as a list of sessions shows them.
+func Agent(r *http.Request) string {
+	name := strings.Map(func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return '?'
+		}
+		return c
+	}, r.UserAgent())
+	return addressOf(r.RemoteAddr).String() + " " + name[:min(len(name), 200)]
+}
+
+// BeginSession lets a browser act as a token of an account; who it is was judged before.
+func (s *Service) BeginSession(ctx context.Context, tx *store.Tx, account, token, agent string) (string, error) {
+	return s.beginSession(ctx, tx, account, token, agent, false)
+}
+
+func (s *Service) beginSession(ctx context.Context, tx *store.Tx, account, token, agent string, own bool) (string, error) {
 	secret, now := newSecret(sessionPrefix), s.now().UnixMilli()
 	hash := s.hash(secret)
-	_, err := tx.Exec(ctx, `insert into console_sessions (hash, account_id, token_id, own, created_at, seen_at, mac) values ($1, $2, $3, $4, $5, $5, $6)`,
-		hash[:], account, token, own, now, s.sessionMark(hash[:], account, token, own, now))
+	_, err := tx.Exec(ctx, `insert into console_sessions (hash, account_id, token_id, own, created_at, seen_at, agent, mac) values ($1, $2, $3, $4, $5, $5, $6, $7)`,
+		hash[:], account, token, own, now, agent, s.sessionMark(hash[:], account, token, own, now, agent))
 	return secret, err
 }
 
 // sessionMark is the keyed digest of a session's row: one that was made to name
 // another token is no session.
-func (s *Service) sessionMark(hash []byte, account, token string, own bool, created int64) []byte {
-	sum := s.master.MAC("console session", fmt.Appendf(nil, "%x %q %q %t %d", hash, account, token, own, created))
+func (s *Service) sessionMark(hash []byte, account, token string, own bool, created int64, agent string) []byte {
+	sum := s.master.MAC("console session", fmt.Appendf(nil, "%x %q %q %t %d %q", hash, account, token, own, created, agent))
 	return sum[:]
 }
 
@@ -100,13 +118,13 @@ func (s *Service) Session(ctx context.Context, r *http.Request, secret string) (
 		return nil, &SessionEnded{SessionUnknown}
 	}
 	hash := s.hash(secret)
-	var account, token, email string
+	var account, token, agent, email string
 	var own bool
 	var created, seen, ended int64
 	var mac []byte
-	err := s.db.Read().QueryRow(ctx, `select s.account_id, s.token_id, s.own, s.created_at, s.seen_at, s.ended_at, s.mac, a.email
+	err := s.db.Read().QueryRow(ctx, `select s.account_id, s.token_id, s.own, s.created_at, s.seen_at, s.ended_at, s.agent, s.mac, a.email
 		from console_sessions s join accounts a on a.id = s.account_id where s.hash = $1`, hash[:]).
-		Scan(&account, &token, &own, &created, &seen, &ended, &mac, &email)
+		Scan(&account, &token, &own, &created, &seen, &ended, &agent, &mac, &email)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, &SessionEnded{SessionUnknown}
 	}
@@ -114,9 +132,9 @@ func (s *Service) Session(ctx context.Context, r *http.Request, secret string) (
 		return nil, fmt.Errorf("read session: %w", err)
 	}
 	now := s.now()
-	out := &Session{Email: email, secret: secret, own: own, createdAt: store.Time(created), Until: store.Time(created).Add(s.cfg.SessionLife)}
+	out := &Session{Email: email, ID: sessionID(hash[:]), Own: own, createdAt: store.Time(created), Until: store.Time(created).Add(s.cfg.SessionLife)}
 	switch {
-	case !hmac.Equal(mac, s.sessionMark(hash[:], account, token, own, created)):
+	case !hmac.Equal(mac, s.sessionMark(hash[:], account, token, own, created, agent)):
 		s.cfg.Log.WarnContext(ctx, "the row of a session was not written by this service: it is no session")
 		return nil, &SessionEnded{SessionUnknown}
 	case ended != 0:
@@ -180,6 +198,64 @@ func (s *Service) LogOut(ctx context.Context, secret string) error {
 	return err
 }
 
+// sessionID names a session to people; it is no secret.
+func sessionID(hash []byte) string { return hex.EncodeToString(hash[:12]) }
+
+// Listed is a session as a list shows it.
+type Listed struct {
+	ID, Token, Agent string
+	Since, Seen      time.Time
+	hash             []byte
+}
+
+// Sessions are those of an account that are open, the latest first; of a token, where one
+// is named.
+func (s *Service) Sessions(ctx context.Context, account, token string) (all []Listed, err error) {
+	now := s.now()
+	rows, err := s.db.Read().Query(ctx, `select hash, token_id, own, created_at, seen_at, agent, mac from console_sessions
+		where account_id = $1 and ended_at = 0 and created_at > $2 and seen_at > $3 and ($4 = '' or token_id = $4) order by created_at desc limit 200`,
+		account, now.Add(-s.cfg.SessionLife).UnixMilli(), now.Add(-s.cfg.SessionIdle).UnixMilli(), token)
+	return all, store.Each("list sessions", rows, err, func(row store.Row) error {
+		var l Listed
+		var hash, mac []byte
+		var own bool
+		var created, seen int64
+		if err := row.Scan(&hash, &l.Token, &own, &created, &seen, &l.Agent, &mac); err != nil {
+			return err
+		}
+		if hmac.Equal(mac, s.sessionMark(hash, account, l.Token, own, created, l.Agent)) {
+			l.ID, l.hash, l.Since, l.Seen = sessionID(hash), hash, store.Time(created), store.Time(seen)
+			all = append(all, l)
+		}
+		return nil
+	})
+}
+
+// EndSession ends a session of an account, of a token where one is named; fault 140 for
+// none.
+func (s *Service) EndSession(ctx context.Context, account, token, id string) error {
+	all, err := s.Sessions(ctx, account, token)
+	if err != nil {
+		return err
+	}
+	for _, l := range all {
+		if l.ID != id {
+			continue
+		}
+		return s.db.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, `update console_sessions set ended_at = $2 where hash = $1 and ended_at = 0`, l.hash, s.now().UnixMilli())
+			return err
+		})
+	}
+	return fault.New(fault.NotFound, "there is no such session")
+}
+
+// EndSessions ends all sessions that came from a token.
+func (s *Service) EndSessions(ctx context.Context, tx *store.Tx, account, token string) error {
+	_, err := tx.Exec(ctx, `update console_sessions set ended_at = $3 where account_id = $1 and token_id = $2 and ended_at = 0`, account, token, s.now().UnixMilli())
+	return err
+}
+
 // LoginLink makes the secret of a link that logs a browser in to an account,
 // once, within ten minutes.
 func (s *Service) LoginLink(ctx context.Context, accountID string) (secret string, until time.Time, err error) {
@@ -200,7 +276,7 @@ func (s *Service) linkMark(hash []byte, account string, expire int64) []byte {
 
 // LogInByLink begins a session by a link. It has a token of its own, of all
 // scopes, which lives as long as a session may, and ends when it is left.
-func (s *Service) LogInByLink(ctx context.Context, link string) (secret string, err error) {
+func (s *Service) LogInByLink(ctx context.Context, link, agent string) (secret string, err error) {
 	wrong := fault.New(fault.WrongToken, "the link was used already, or its time is over")
 	if !wellFormed(link, linkPrefix) {
 		return "", wrong
@@ -221,7 +297,7 @@ func (s *Service) LogInByLink(ctx context.Context, link string) (secret string, 
 		if err != nil {
 			return err
 		}
-		secret, err = s.beginSession(ctx, tx, account, t.ID, true)
+		secret, err = s.beginSession(ctx, tx, account, t.ID, agent, true)
 		return err
 	})
 	return secret, err

@@ -138,7 +138,7 @@ func TestSessionRowsAreGenuine(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.exec(t, `update console_links set account_id = $1`, b.Account.ID)
-		if _, err := r.LogInByLink(ctx, link); code(err) != fault.WrongToken {
+		if _, err := r.LogInByLink(ctx, link, ""); code(err) != fault.WrongToken {
 			t.Errorf("a link of another account: %v", err)
 		}
 	})
@@ -161,7 +161,7 @@ func TestLoginLink(t *testing.T) {
 		var wg sync.WaitGroup
 		secrets := make([]string, 8)
 		for i := range secrets {
-			wg.Go(func() { secrets[i], _ = r.LogInByLink(ctx, link) })
+			wg.Go(func() { secrets[i], _ = r.LogInByLink(ctx, link, "") })
 		}
 		wg.Wait()
 		secret, n := "", 0
@@ -188,7 +188,7 @@ func TestLoginLink(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock = clock.Add(10 * time.Minute)
-		if _, err := r.LogInByLink(ctx, late); code(err) != fault.WrongToken {
+		if _, err := r.LogInByLink(ctx, late, ""); code(err) != fault.WrongToken {
 			t.Errorf("a late link: %v", err)
 		}
 		if email, _ := r.LinkGood(ctx, late); email != "" {

@@ -149,6 +149,19 @@ func (s *Service) CreateToken(ctx context.Context, tx *store.Tx, c *Caller, n Ne
 	return t, err
 }
 
+// MakeToken judges what a caller asks for a token, and writes it; it comes back with its
+// secrets.
+func (s *Service) MakeToken(ctx context.Context, c *Caller, host string, n NewToken) (t *Token, err error) {
+	if err := s.CheckToken(c, host, &n); err != nil {
+		return nil, err
+	}
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		t, err = s.CreateToken(ctx, tx, c, n)
+		return err
+	})
+	return t, err
+}
+
 // Tokens are those of all accounts, by their lines, as the audit log is held
 // against them. A token that was deleted, or could do more once, is no token
 // because its row was put back.

@@ -61,14 +61,10 @@ func actor(ctx context.Context) string {
 	if who, ok := ctx.Value(actorKey{}).(string); ok {
 		return who
 	}
-	caller := account.CallerFrom(ctx)
-	switch {
-	case caller == nil:
-		return "server"
-	case caller.TokenID == "":
-		return "account " + caller.AccountID
+	if caller := account.CallerFrom(ctx); caller != nil {
+		return caller.Actor()
 	}
-	return "token " + caller.TokenID
+	return "server"
 }
 
 // note writes an event of a certificate: who did it, what it is now, and more.

@@ -73,7 +73,7 @@ var advice = map[Code]Advice{
 	BadVerifyDate:        {"`verifyOnDate` is no day.", "Write `2026-11-18`."},
 	BadPDFPassword:       {"The PDF is encrypted.", "Send its password as `pdfEncryptionPassword`."},
 	BadDetachedContent:   {"`detachedContent` is no base64.", "Send base64, or the file as a form."},
-	CheckClosed:             {"The operator does not offer `/check` to everybody.", "Log in at the console, use `POST /verify` with a token, or set `console.public_check`."},
+	CheckClosed:          {"The operator does not offer `/check` to everybody.", "Log in at the console, use `POST /verify` with a token, or set `console.public_check`."},
 	NoSigners:            {"`signers` is missing.", "List who signs."},
 	CallbackURL:          {"`callback.url` is missing or no address.", "Send a whole address, with its scheme."},
 	CallbackURLRefused:   {"The address is not http(s), or is private.", "Use a public one, or have it allowed: `network.allow_private`."},

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -117,6 +118,23 @@ func (s *Store) Public() *Store {
 	out := *s
 	out.door = publicDoor
 	return &out
+}
+
+// Door counts guesses at something that is no certificate's, apart from all others: so
+// many in a row lock a name for as long as they lock a certificate.
+func (s *Store) Door(name string, most int) *Store {
+	out := *s
+	out.door, out.config.LockAfter, out.config.DayLimit, out.config.Locked = name+" ", most, math.MaxInt32, nil
+	return &out
+}
+
+// Guess runs one judgement of what somebody gave for a name; ErrPassword counts as a
+// failure. Names that there are not share a bounded number of counts.
+func (s *Store) Guess(ctx context.Context, name string, known bool, judge func() error) error {
+	if !known {
+		name = s.slot(name)
+	}
+	return s.attempt(ctx, holder{door: s.door, username: name}, true, judge)
 }
 
 // Vault that the store opens keys with.

@@ -38,6 +38,9 @@ func codeAt(secret string, step uint64) (string, error) {
 	return hotp.GenerateCodeCustom(secret, step, hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
 }
 
+// Step finds the step whose code was given, around a time; 0 when none fits.
+func Step(secret, code string, at time.Time) (int64, error) { return stepOf(secret, code, at) }
+
 // stepOf finds the step whose code was given, around a time; 0 when none fits.
 // It always compares all three, in constant time.
 func stepOf(secret, code string, at time.Time) (int64, error) {

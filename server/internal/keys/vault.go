@@ -308,6 +308,29 @@ func wellFormed(inner []byte) bool {
 	return passes > 0 && passes <= maxPasses && memory <= maxMemory
 }
 
+// ProtectPassword seals nothing but what a password is judged by. id ties the result to
+// it, as an Owner does.
+func (v *Vault) ProtectPassword(ctx context.Context, id, password string) ([]byte, error) {
+	sealed, err := v.ProtectLabel(ctx, id, "-", password)
+	if err != nil {
+		return nil, err
+	}
+	return v.Erase(id, sealed)
+}
+
+// CheckPassword judges a password by what ProtectPassword made; ErrPassword: it is
+// another.
+func (v *Vault) CheckPassword(ctx context.Context, id string, sealed []byte, password string) error {
+	_, err := v.reveal(ctx, id, sealed, password)
+	switch {
+	case errors.Is(err, ErrErased):
+		return nil
+	case err == nil:
+		return errors.New("keys: a key where a password alone should be")
+	}
+	return err
+}
+
 // Pretend costs what a wrong password costs; for usernames that do not exist.
 func (v *Vault) Pretend(ctx context.Context, password string) error {
 	head := make([]byte, headLength)

@@ -20,6 +20,7 @@ type accountPage struct {
 	Notice        look.Text
 	MayTokens     bool
 	MayRevoke     bool
+	MayMake       bool
 	Tokens        []tokenRow
 	MayWallet     bool
 	Credit        string
@@ -46,6 +47,7 @@ func (d *Desk) account(v *visit) error {
 	p.Notice = notices[v.r.URL.Query().Get("done")]
 	p.MayTokens, p.MayWallet, p.MayUsage = d.may(v, http.MethodGet, "tokens"), d.may(v, http.MethodGet, "wallet"), d.may(v, http.MethodGet, "stats")
 	p.MayRevoke = d.may(v, http.MethodDelete, "tokens")
+	p.MayMake = d.may(v, http.MethodPost, "tokens")
 	if !p.MayTokens && !p.MayWallet && !p.MayUsage {
 		return d.need(v, http.MethodGet, "tokens")
 	}
@@ -54,7 +56,14 @@ func (d *Desk) account(v *visit) error {
 		if err != nil {
 			return err
 		}
+		seats, err := d.seats(v)
+		if err != nil {
+			return err
+		}
 		for _, t := range all {
+			if seats[t.ID] { // those are people
+				continue
+			}
 			p.Tokens = append(p.Tokens, tokenRow{t, t.ID == v.Caller.TokenID})
 		}
 	}

@@ -58,7 +58,7 @@ func (d *Desk) certificates(v *visit) error {
 	if err := d.need(v, http.MethodGet, "certificates"); err != nil {
 		return err
 	}
-	p := &certificatesPage{Head: d.head(v, look.T("Certificates", "Certificati")), As: v.accountID(), Change: d.may(v, http.MethodPost, "certificates")}
+	p := &certificatesPage{Head: d.head(v, look.T("Certificates", "Certificati")), As: v.accountID(), Change: d.may(v, http.MethodPost, "certificates") && v.opens("POST /console/certificates/{id}/{action}")}
 	p.Notice = notices[v.r.URL.Query().Get("done")]
 	skip, err := strconv.Atoi(v.r.URL.Query().Get("skip"))
 	if err != nil || skip < 0 || skip > 1_000_000 {
@@ -107,18 +107,14 @@ func (d *Desk) change(v *visit) error {
 	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
 		return err
 	}
-	f, err := form(v)
-	if err != nil {
+	if _, err := form(v); err != nil {
 		return err
 	}
 	id, what := v.r.PathValue("id"), v.r.PathValue("action")
 	do := map[string]func(ctx context.Context, account, id string) (*enroll.Certificate, error){
 		"suspend": d.Enroll.Suspend, "resume": d.Enroll.Resume,
 	}[what]
-	switch {
-	case what == "review":
-		return d.review(v, id, f)
-	case do == nil:
+	if do == nil {
 		d.Site.NotFound(v.w, v.r)
 		return nil
 	}

@@ -111,6 +111,16 @@ var acts = map[string]*act{
 			return "/console/records", "record", d.Signing.Delete(v.ctx(), v.accountID(), t.ID)
 		},
 	},
+	"person": {
+		method: http.MethodPost, segment: peopleSegment, find: (*Desk).personNamed,
+		title: look.T("Remove %s?", "Rimuovere %s?"),
+		loss: look.T("The person is logged out everywhere and cannot log in again. Tokens that the person made in the console end too, and programs that use them are refused. What the person signed or decided stays. To come back, the person has to be invited anew.",
+			"La persona viene disconnessa ovunque e non può più accedere. Finiscono anche i token che ha creato nella console, e i programmi che li usano sono rifiutati. Ciò che ha firmato o deciso resta. Per tornare deve essere invitata di nuovo."),
+		do: look.T("Remove the person", "Rimuovi la persona"),
+		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+			return "/console/people", "person", d.Members.Remove(v.ctx(), v.Caller, t.ID)
+		},
+	},
 	"template": {
 		method: http.MethodDelete, segment: "templates", find: (*Desk).templateNamed,
 		title: look.T("Delete the template %s?", "Eliminare il modello %s?"),

@@ -25,6 +25,8 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/member"
+	"rogito.dev/rogito/server/internal/member/passkey"
 	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/people"
 	"rogito.dev/rogito/server/internal/signing"
@@ -46,7 +48,10 @@ type Parts struct {
 	Callbacks   *callback.Sender
 	People      *people.Service
 	Drawer      *draw.Drawer
-	Outbox      string // folder of messages that a sandbox does not send; empty: none
+	Members     *member.Service
+	Party       func(*http.Request) passkey.Party // whom passkeys are for
+	Lists       func() []ListEnd                  // trusted lists that need somebody
+	Outbox      string                            // folder of messages that a sandbox does not send; empty: none
 	Idempotency *idempotency.Keys
 	Spool       string        // folder of uploads on their way
 	Limits      upload.Limits // of bodies
@@ -72,6 +77,8 @@ func New(p Parts) *Desk {
 	mux.HandleFunc("GET /console/login", d.showLogin)
 	mux.HandleFunc("POST /console/login", d.login)
 	mux.HandleFunc("POST /console/logout", d.logout)
+	mux.HandleFunc("GET /console/join/{id}/{secret}", d.showJoin)
+	mux.HandleFunc("POST /console/join/{id}/{secret}", d.join)
 	for pattern, h := range map[string]page{
 		"GET /console/{$}": d.home,
 
@@ -114,15 +121,27 @@ func New(p Parts) *Desk {
 		"GET /console/certificates/{id}/cancel":       d.asks("cancel"),
 		"POST /console/certificates/{id}/cancel":      d.asks("cancel"),
 		"POST /console/certificates/{id}/{action}":    d.change,
+		"POST /console/certificates/{id}/review":      d.decide,
 		"GET /console/certificates/{id}/review":       d.showReview,
 		"GET /console/certificates/{id}/evidence/{n}": d.evidence,
 
 		"GET /console/account":                     d.account,
 		"GET /console/account/tokens/{id}/revoke":  d.asks("token"),
 		"POST /console/account/tokens/{id}/revoke": d.asks("token"),
+		"GET /console/account/tokens/new":          d.newToken,
+		"POST /console/account/tokens/new":         d.makeToken,
 		"GET /console/health":                      d.health,
+
+		"GET /console/people":              d.people,
+		"POST /console/people":             d.invitePerson,
+		"POST /console/people/{id}/role":   d.changeRole,
+		"POST /console/people/{id}/again":  d.inviteAgain,
+		"GET /console/people/{id}/remove":  d.asks("person"),
+		"POST /console/people/{id}/remove": d.asks("person"),
+		"GET /console/sessions":            d.sessions,
+		"POST /console/sessions/{id}/end":  d.endSession,
 	} {
-		mux.HandleFunc(pattern, d.in(h))
+		mux.HandleFunc(pattern, d.in(pattern, h))
 	}
 	mux.HandleFunc("/console/", p.Site.NotFound)
 	d.Handler = p.Site.Protect(mux)
@@ -138,7 +157,7 @@ func (d *Desk) SignedIn(r *http.Request) bool {
 
 // visit is a request of somebody who is logged in.
 type visit struct {
-	*account.Session
+	*session
 	w http.ResponseWriter
 	r *http.Request
 }
@@ -160,7 +179,7 @@ type page func(v *visit) error
 
 // in finds out who is there. A page is one request of the token that the session
 // came from: its addresses, its rate and its limits hold.
-func (d *Desk) in(h page) http.HandlerFunc {
+func (d *Desk) in(pattern string, h page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
 		var ended *account.SessionEnded
@@ -174,7 +193,8 @@ func (d *Desk) in(h page) http.HandlerFunc {
 		}
 		api.SetCaller(r.Context(), s.Caller)
 		v := &visit{s, w, r.WithContext(account.WithCaller(r.Context(), s.Caller))}
-		if id := r.PathValue("id"); id != "" && !isID(id) {
+		if err = v.judge(pattern); err != nil { //nolint:revive // answered below
+		} else if id := r.PathValue("id"); id != "" && !isID(id) {
 			err = look.Refusal(fault.MalformedID, look.T("This address is not complete.", "Questo indirizzo non è completo."))
 		} else {
 			err = h(v)
@@ -185,14 +205,37 @@ func (d *Desk) in(h page) http.HandlerFunc {
 	}
 }
 
+// session is a browser that is logged in, and the person who is at it: nil where somebody
+// has logged in with a token.
+type session struct {
+	*account.Session
+	Member *member.Member
+}
+
+// person finds out who acts by the token of a session. What an account may as an
+// administrator, of its people only owners and reviewers may.
+func (d *Desk) person(r *http.Request, s *account.Session) (*session, error) {
+	m, err := d.Members.BySeat(r.Context(), s.Caller.TokenID)
+	if errors.Is(err, fault.NotFound) {
+		return nil, &account.SessionEnded{Why: account.SessionToken}
+	}
+	if err != nil || m == nil {
+		return &session{s, nil}, err
+	}
+	c := *s.Caller // which others share
+	c.Member, c.Admin = m.ID, c.Admin && slices.Contains(reviewers, m.Role)
+	s.Caller = &c
+	return &session{s, m}, nil
+}
+
 // session finds the session of a request: of all cookies of the name, since
 // another site of the same domain may have put some there, in front of ours.
-func (d *Desk) session(r *http.Request) (*account.Session, error) {
+func (d *Desk) session(r *http.Request) (*session, error) {
 	var best error = &account.SessionEnded{Why: account.SessionUnknown}
 	for _, c := range d.cookies(r) {
 		s, err := d.Accounts.Session(r.Context(), r, c.Value)
 		if err == nil {
-			return s, nil
+			return d.person(r, s)
 		}
 		var ended *account.SessionEnded
 		if !errors.As(err, &ended) {
@@ -214,6 +257,9 @@ func (d *Desk) may(v *visit, method, segment string) bool {
 func (d *Desk) need(v *visit, method, segment string) error {
 	if d.may(v, method, segment) {
 		return nil
+	}
+	if v.Member != nil {
+		return v.judge("") // only a role of less than an owner's lacks a scope
 	}
 	return look.Refusal(fault.ScopeLacking, look.T("The token that you logged in with lacks the scope %s.", "Il token con cui sei entrato non ha il permesso %s.").With(method+":*/"+segment))
 }
@@ -238,14 +284,20 @@ func (d *Desk) doors(v *visit) []look.Link {
 		look.Link
 		open bool
 	}{
+		{look.Link{Path: "/console/", Name: look.T("Home", "Inizio")}, true},
 		{look.Link{Path: "/console/sign", Name: look.T("Sign", "Firma")}, d.maySign(v)},
 		{look.Link{Path: "/console/records", Name: look.T("Records", "Pratiche")}, get("signatures")},
 		{look.Link{Path: "/console/certificates", Name: look.T("Certificates", "Certificati")}, get("certificates")},
 		{look.Link{Path: "/console/account", Name: look.T("Account", "Conto e token")}, get("tokens", "wallet", "stats")},
+		{look.Link{Path: "/console/people", Name: look.T("People", "Persone")}, get(peopleSegment)},
 		{look.Link{Path: "/console/health", Name: look.T("Health", "Stato del server")}, v.Caller.Admin && get(healthSegment)},
 	} {
-		if one.open {
-			one.Current = v.r.URL.Path == one.Path || strings.HasPrefix(v.r.URL.Path, one.Path+"/")
+		pattern := "GET " + one.Path
+		if one.Path == "/console/" {
+			pattern += "{$}"
+		}
+		if one.open && v.opens(pattern) {
+			one.Current = v.r.URL.Path == one.Path || one.Path != "/console/" && strings.HasPrefix(v.r.URL.Path, one.Path+"/")
 			all = append(all, one.Link)
 		}
 	}
@@ -254,18 +306,11 @@ func (d *Desk) doors(v *visit) []look.Link {
 
 // head is what the layout shows around a page of the console.
 func (d *Desk) head(v *visit, title look.Text) look.Head {
-	return look.Head{Title: title, Door: "/console/", Styles: []string{"desk.css"}, Nav: d.doors(v), Who: v.Email, Leave: "/console/logout"}
-}
-
-// home leads to the first page that the token has a scope for.
-func (d *Desk) home(v *visit) error {
-	doors := d.doors(v)
-	if len(doors) == 0 {
-		return look.Refusal(fault.ScopeLacking, look.T("The token that you logged in with has no scope that a page of the console needs. Log in with another.",
-			"Il token con cui sei entrato non ha permessi per nessuna pagina della console. Accedi con un altro."))
+	who := v.Email
+	if v.Member != nil {
+		who = v.Member.Called()
 	}
-	seeOther(v.w, v.r, doors[0].Path)
-	return nil
+	return look.Head{Title: title, Door: "/console/", Styles: []string{"desk.css"}, Nav: d.doors(v), Who: who, Leave: "/console/logout"}
 }
 
 // local is the address of a page of the console, or nothing: nobody is sent to
@@ -274,7 +319,7 @@ func local(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || u.User != nil || len(address) > 2000 ||
 		!strings.HasPrefix(u.Path, "/console/") || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") || strings.ContainsAny(address, "\\\r\n\t") ||
-		u.Path == "/console/login" || u.Path == "/console/logout" {
+		u.Path == "/console/login" || u.Path == "/console/logout" || strings.HasPrefix(u.Path, "/console/join/") {
 		return ""
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).RequestURI()

@@ -21,6 +21,9 @@ type loginPage struct {
 	Link  string // secret of a link
 	Email string // that the link is for
 	Left  bool   // somebody has just logged out
+	Typed string // address of a person
+	Asked string // what a passkey is asked for with
+	Token bool   // the form for a token stays open
 }
 
 // endings are what is said of a session that is over.
@@ -31,8 +34,11 @@ var endings = map[string]look.Text{
 	account.SessionToken: look.T("Your session has ended because the token that it came from was revoked or has expired. Log in with another.", "La sessione è terminata perché il token con cui eri entrato è stato revocato o è scaduto. Accedi con un altro."),
 }
 
-func (d *Desk) newLogin(next, why string) *loginPage {
-	p := &loginPage{Head: look.Head{Title: look.T("Log in", "Accedi"), Door: "/console/", Styles: []string{"desk.css"}}, Next: local(next)}
+func (d *Desk) newLogin(r *http.Request, next, why string) *loginPage {
+	p := &loginPage{Head: look.Head{Title: look.T("Log in", "Accedi"), Door: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js"}}, Next: local(next)}
+	if asked, err := d.Party(r).Request(d.Members.Challenge()); err == nil {
+		p.Asked = asked
+	}
 	if t, ok := endings[why]; ok {
 		p.Ended, p.Alert = why, t
 	}
@@ -71,7 +77,7 @@ func (d *Desk) askLogin(w http.ResponseWriter, r *http.Request, why string) {
 	if len(kept) > 0 {
 		back += "?" + kept.Encode()
 	}
-	p := d.newLogin(back, why)
+	p := d.newLogin(r, back, why)
 	p.Kept = r.URL.Path == "/console/sign"
 	if p.Alert.IsZero() {
 		p.Alert = look.T("You are not logged in, so nothing was done.", "Non hai effettuato l'accesso: nulla è stato fatto.")
@@ -87,7 +93,7 @@ var nothingDone = look.T("Nothing was done yet.", "Nulla è stato ancora fatto."
 func (d *Desk) showLogin(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if link := q.Get("link"); link != "" {
-		p := d.newLogin(q.Get("next"), "")
+		p := d.newLogin(r, q.Get("next"), "")
 		email, err := d.Accounts.LinkGood(r.Context(), link)
 		if err != nil {
 			d.Site.Fail(w, r, err)
@@ -106,7 +112,7 @@ func (d *Desk) showLogin(w http.ResponseWriter, r *http.Request) {
 		seeOther(w, r, cmp.Or(local(q.Get("next")), "/console/"))
 		return
 	}
-	p := d.newLogin(q.Get("next"), q.Get("ended"))
+	p := d.newLogin(r, q.Get("next"), q.Get("ended"))
 	if p.Left = p.Ended == account.SessionLeft; p.Left {
 		p.Alert = look.Text{}
 	}
@@ -124,8 +130,11 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request) {
 	f := r.PostForm
 	var secret string
 	var err error
+	person := f.Has("email") || f.Has("passkey")
 	if link := f.Get("link"); link != "" {
-		secret, err = d.Accounts.LogInByLink(r.Context(), link)
+		secret, err = d.Accounts.LogInByLink(r.Context(), link, account.Agent(r))
+	} else if person {
+		secret, err = d.logInPerson(r)
 	} else {
 		secret, err = d.Accounts.LogIn(r.Context(), r, strings.TrimSpace(f.Get("token")))
 	}
@@ -135,9 +144,11 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request) {
 			d.Site.Fail(w, r, err)
 			return
 		}
-		p := d.newLogin(f.Get("next"), "")
+		p := d.newLogin(r, f.Get("next"), "")
 		p.Alert, p.Code = look.Sentence(err), int(no.Code)
+		p.Typed, p.Token = clip(f.Get("email"), 300), f.Has("token")
 		switch {
+		case person:
 		case f.Get("link") != "":
 			p.Alert = linkOver
 		case no.Code == fault.WrongToken && f.Get("token") == "":

@@ -55,7 +55,7 @@ func TestNameSigned(t *testing.T) {
 	}
 	r := &ledger.Record{Inputs: []*ledger.File{{Label: "lease.pdf"}, {Label: "a.txt"}}}
 	for entry, want := range map[string]string{"0000_lease.pdf": "lease-signed.pdf", "0001_a.txt.p7m": "a.txt.p7m", "0007_x.pdf": "x.pdf", "x": ""} {
-		if got := partName(r, entry); got != want {
+		if got := entryName(r, entry); got != want {
 			t.Errorf("%s: %q, want %q", entry, got, want)
 		}
 	}

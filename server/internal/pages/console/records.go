@@ -181,7 +181,7 @@ func (d *Desk) parts(v *visit, r *ledger.Record) ([]part, error) {
 	err := d.unzip(v, r, func(z *zip.Reader) error {
 		for i, f := range z.File {
 			if f.Name != "report.json" && len(all) < mostParts {
-				all = append(all, part{partName(r, f.Name), "/console/records/" + r.ID + "/signed/" + strconv.Itoa(i), int64(f.UncompressedSize64)}) //nolint:gosec // of our own making
+				all = append(all, part{entryName(r, f.Name), "/console/records/" + r.ID + "/signed/" + strconv.Itoa(i), int64(f.UncompressedSize64)}) //nolint:gosec // of our own making
 			}
 		}
 		return nil
@@ -189,9 +189,9 @@ func (d *Desk) parts(v *visit, r *ledger.Record) ([]part, error) {
 	return all, err
 }
 
-// partName is that of a signed document of a batch, by its name in the zip: with a
+// entryName is that of a signed document of a batch, by its name in the zip: with a
 // number in front of it there, and often the one that the unsigned document has.
-func partName(r *ledger.Record, entry string) string {
+func entryName(r *ledger.Record, entry string) string {
 	number, name, _ := strings.Cut(entry, "_")
 	i, err := strconv.Atoi(number)
 	if err != nil || i < 0 || i >= len(r.Inputs) || !strings.EqualFold(path.Ext(r.Inputs[i].Label), path.Ext(name)) {
@@ -286,7 +286,7 @@ func (d *Desk) record(v *visit) error {
 			p.List = "?" + q.Encode()
 		}
 	}
-	p.MayDelete = p.R.State.Final() && d.may(v, http.MethodDelete, "signatures")
+	p.MayDelete = p.R.State.Final() && d.may(v, http.MethodDelete, "signatures") && v.opens("GET /console/records/{id}/delete")
 	if p.Waits {
 		v.w.Header().Set("Refresh", "10")
 	}
@@ -316,6 +316,10 @@ var notices = map[string]look.Text{
 	"remind":   look.T("The reminder is on its way.", "Il promemoria è in partenza."),
 	"stop":     look.T("The request is cancelled. Whoever was invited is told.", "La richiesta è annullata. Chi era stato invitato viene avvisato."),
 	"invite":   look.T("The documents are being checked; then everybody who is due gets a link.", "I documenti sono in controllo; poi chi è di turno riceve il suo link."),
+	"invited":  look.T("The invitation is on its way: a link that is good once, for a day.", "L'invito è in partenza: un collegamento che vale una volta, per un giorno."),
+	"role":     look.T("The role is changed, from now on.", "Il ruolo è cambiato, da subito."),
+	"person":   look.T("The person is removed.", "La persona è rimossa."),
+	"session":  look.T("The session is ended.", "La sessione è terminata."),
 	"record":   look.T("The record is deleted.", "La pratica è eliminata."),
 	"template": look.T("The template is deleted.", "Il modello è eliminato."),
 	"token":    look.T("The token is revoked.", "Il token è revocato."),
@@ -403,7 +407,7 @@ func (d *Desk) downloadOne(v *visit) error {
 		return err
 	}
 	defer in.Close()
-	name := partName(r, f.Name)
+	name := entryName(r, f.Name)
 	kind := "application/octet-stream"
 	if strings.HasSuffix(strings.ToLower(name), ".pdf") {
 		kind = "application/pdf"

@@ -172,6 +172,18 @@ func (v *visit) reviewer() enroll.Reviewer {
 	return enroll.Reviewer{Account: v.accountID(), Token: v.Caller.TokenID}
 }
 
+// decide takes the form of a review.
+func (d *Desk) decide(v *visit) error {
+	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
+		return err
+	}
+	f, err := form(v)
+	if err != nil {
+		return err
+	}
+	return d.review(v, v.r.PathValue("id"), f)
+}
+
 // review writes a decision down. It is of what the page showed: the digest says
 // which. An approval says that everything on the list was looked at, a refusal why.
 func (d *Desk) review(v *visit, id string, f url.Values) error {

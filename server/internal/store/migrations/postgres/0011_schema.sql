@@ -681,6 +681,7 @@ create table console_sessions (
 	created_at bigint not null,
 	seen_at    bigint not null,
 	ended_at   bigint not null default 0,
+	agent      text    not null default '', -- the browser and the address that logged in
 	mac        bytea   not null -- keyed digest of what does not change
 );
 create index console_sessions_created on console_sessions (created_at);
@@ -691,6 +692,19 @@ create table console_links (
 	expire_at  bigint not null,
 	mac        bytea   not null
 );
+
+-- People of an account who use the console, each with a token that stands for them.
+create table members (
+	id         text   not null primary key,
+	account_id text   not null,
+	email      text   not null,
+	seat       text   not null default '', -- id of the token; empty: the invitation is open
+	sealed     bytea   not null, -- all that they are, bound to the row
+	updated_at bigint not null
+);
+create index members_account on members (account_id, id);
+create index members_email on members (email);
+create index members_seat on members (seat);
 
 -- These rows are written twice within a second or so, and then never again: with
 -- the usual fifth of a table that may be dead before it is swept, a fifth of it

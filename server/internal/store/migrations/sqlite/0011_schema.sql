@@ -673,6 +673,7 @@ create table console_sessions (
 	created_at integer not null,
 	seen_at    integer not null,
 	ended_at   integer not null default 0,
+	agent      text    not null default '', -- the browser and the address that logged in
 	mac        blob    not null -- keyed digest of what does not change
 );
 create index console_sessions_created on console_sessions (created_at);
@@ -683,3 +684,16 @@ create table console_links (
 	expire_at  integer not null,
 	mac        blob    not null
 );
+
+-- People of an account who use the console, each with a token that stands for them.
+create table members (
+	id         text   not null primary key,
+	account_id text   not null,
+	email      text   not null,
+	seat       text   not null default '', -- id of the token; empty: the invitation is open
+	sealed     blob   not null, -- all that they are, bound to the row
+	updated_at integer not null
+);
+create index members_account on members (account_id, id);
+create index members_email on members (email);
+create index members_seat on members (seat);
