@@ -39,20 +39,26 @@ func (s *Server) mountDesk(a *api.API, site *look.Site) *console.Desk {
 	return pages
 }
 
-// party is the site that passkeys are for: where people reach us. A browser knows no
-// passkeys for a bare address, so that of this machine is called by its name.
+// party is the site that passkeys are for: where people reach us.
 func (s *Server) party(*http.Request) passkey.Party {
-	u, err := url.Parse(s.cfg.PublicURL)
+	u, err := url.Parse(s.invitedTo())
 	if err != nil {
 		return passkey.Party{}
 	}
-	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() {
-		u.Host = "localhost"
-		if port := u.Port(); port != "" {
-			u.Host += ":" + port
-		}
-	}
 	return passkey.Party{ID: u.Hostname(), Origin: u.Scheme + "://" + u.Host, Name: cmp.Or(s.cfg.Operator.Name, "Rogito")}
+}
+
+// invitedTo is where people are invited to. A browser knows no passkeys for a bare
+// address, so that of this machine is called by its name.
+func (s *Server) invitedTo() string {
+	u, err := url.Parse(s.reachedAt())
+	if err != nil {
+		return s.reachedAt()
+	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() {
+		u.Host = strings.TrimSuffix("localhost:"+u.Port(), ":")
+	}
+	return u.String()
 }
 
 // listsEnding are the trusted lists that cannot be used any more, or not for a week.

@@ -233,7 +233,7 @@ func (s *Server) openRecords() error {
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})
 	w.members = member.New(member.Parts{
-		DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Log: w.audit, Jobs: s.jobs, Mail: messenger.mail, URL: s.reachedAt,
+		DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Log: w.audit, Jobs: s.jobs, Mail: messenger.mail, URL: s.invitedTo,
 	})
 	w.people = people.New(people.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Authority: w.authority, Audit: w.audit, Signing: w.signing, Jobs: s.jobs, Messenger: messenger, Drawer: s.drawer,

@@ -62,6 +62,7 @@ func (b *tab) enter(s *server) {
 	b.goTo("/console/login")
 	b.typeIn("#login [name=token]", s.Sandbox.Token)
 	b.loading(func() { b.click("#login button") })
+	b.goTo("/console/sign")
 }
 
 // fill fills in the form that signs, but for the place.
@@ -78,6 +79,7 @@ func (b *tab) fill(s *server, files ...string) {
 func TestDeskLooks(t *testing.T) {
 	s := startServer(t)
 	file, second := letter(t, "preliminare.pdf"), letter(t, "allegato \"A\" <b>.pdf")
+	join := s.invite(t, "ada@example.org", "reviewer")
 	for _, h := range ways {
 		t.Run(fmt.Sprintf("%+v", h), func(t *testing.T) {
 			b := open(t, s, h)
@@ -125,11 +127,15 @@ func TestDeskLooks(t *testing.T) {
 			id := strings.TrimPrefix(b.path(), "/console/sign/")
 			for name, address := range map[string]string{
 				"desk-record": "/console/records/" + id, "desk-certificate": "/console/records/" + id + "/certificate", "desk-records": "/console/records", "desk-records-none": "/console/records?q=nothing+has+this",
+				"desk-home": "/console/", "desk-templates": "/console/templates", "desk-people": "/console/people", "desk-sessions": "/console/sessions", "desk-token-new": "/console/account/tokens/new", "desk-join": join,
 				"desk-certificates": "/console/certificates", "desk-account": "/console/account", "desk-health": "/console/health", "desk-404": "/console/nowhere",
 			} {
 				b.goTo(address)
 				b.sound(name)
 			}
+			b.goTo("/console/certificates")
+			b.loading(func() { b.click(`form[action$="/revoke"] button`) })
+			b.sound("desk-confirm")
 			b.goTo("/console/records")
 			b.loading(func() { b.click("header.site form button") })
 			b.sound("desk-left")
@@ -499,6 +505,7 @@ func TestDeskSessionEnds(t *testing.T) {
 		b.goTo("/console/login")
 		b.typeIn("#login [name=token]", secret)
 		b.loading(func() { b.click("#login button") })
+		b.goTo("/console/sign")
 	}
 	b := open(t, s, how{Lang: "it"})
 	secret, id := token()

@@ -23,7 +23,7 @@ const asksFirst = "the page of /console/certificates/{id}/revoke, about somethin
 // notPages are addresses of the server, beside the operations of the API, that show
 // no page of ours to a person.
 var notPages = map[string]string{
-	"/favicon.ico": "a redirection", "/console": "a redirection", "/docs/": "a redirection", "/console/{$}": "a redirection",
+	"/favicon.ico": "a redirection", "/console": "a redirection", "/docs/": "a redirection", "/console/{$}": "the page at /console/: TestDeskLooks looks at it in every way",
 	"/pages/*": "style sheets and scripts", "/docs/*": "style sheets and scripts", "/docs/start.js": "a script", "/map/areas": "outlines for the script", "/map/values.csv": "a table to download",
 	"/map/*": "below it: /map/areas", "/console/*": "what is below it is listed by itself", "/console/": "an error page: TestDeskLooks",
 	"/docs": "in English, as all of the reference: TestDocsPages looks at it in every way", "/docs/reference": "the reference of the API is a page of others: TestDocsPages", "/docs/reference.css": "a style sheet", "/demo/*": "stands in for the pages of identity providers, in a sandbox",
@@ -35,6 +35,7 @@ var notPages = map[string]string{
 	"/console/records/{id}/callbacks/{callback}/resend": "leads to the record", "/console/certificates/{id}/{action}": "leads to the certificates", "/console/account/tokens/{id}/revoke": asksFirst,
 	"/console/records.csv": "a table", "/console/sign/{id}/retry": "leads to the outcome: TestDeskSignsSeveral", "/console/records/{id}/signed": "a document", "/console/records/{id}/signed/{n}": "a document", "/console/records/{id}/certificate.pdf": "a document", "/console/certificates/{id}/evidence/{n}": "a document",
 	"/console/records/{id}/signers/{signer}/remind": "leads to the record", "/console/records/{id}/stop": asksFirst, "/console/records/{id}/delete": asksFirst,
+	"/console/people/{id}/role": "leads to the people", "/console/people/{id}/again": "leads to the people", "/console/people/{id}/remove": asksFirst, "/console/sessions/{id}/end": "leads to the sessions",
 	"/console/templates/{id}/delete": asksFirst, "/console/certificates/{id}/cancel": asksFirst,
 	"/sign/*":                              "what is below it is listed by itself",
 	"/sign/{record}/{secret}/pages/{file}": "a picture", "/sign/{record}/{secret}/style.css": "a style sheet", "/sign/{record}/{secret}/logo": "a picture",

@@ -302,6 +302,7 @@ func (d *Desk) join(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, member.ErrCode):
 		p.Spoilt = look.T("This code is wrong. Enter the one that the app shows now.", "Questo codice è errato. Inserisci quello che l'app mostra ora.").In(l)
 	case errors.Is(err, member.ErrPasskey):
+		d.Site.Log.WarnContext(r.Context(), "a passkey was not accepted", "error", err)
 		p.Alert, p.Device = look.T("The passkey was not accepted. Try again, or choose a password.", "La passkey non è stata accettata. Riprova, o scegli una password."), ""
 	default:
 		d.Site.Fail(w, r, err)
@@ -329,6 +330,7 @@ func (d *Desk) logInPerson(r *http.Request) (string, error) {
 		err = notIn(look.T("The address, the password or the code is wrong, or the code was used already. After ten wrong tries in a row you have to wait a quarter of an hour.",
 			"L'indirizzo, la password o il codice sono errati, o il codice è già stato usato. Dopo dieci errori di fila bisogna aspettare un quarto d'ora."))
 	case errors.Is(err, member.ErrPasskey):
+		d.Site.Log.WarnContext(r.Context(), "a passkey was not accepted", "error", err)
 		err = notIn(look.T("This passkey was not accepted. Try again, or log in in another way.", "Questa passkey non è stata accettata. Riprova, o accedi in un altro modo."))
 	}
 	return secret, err

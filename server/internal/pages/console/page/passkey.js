@@ -27,7 +27,7 @@ for (const form of document.querySelectorAll('form.passkey')) {
     const wrong = form.querySelector('.wrong');
     wrong.hidden = true;
     try {
-      form.elements.passkey.value = answer(await ask(form));
+      form.querySelector('[name=passkey]').value = answer(await ask(form));
     } catch {
       wrong.hidden = false;
       return;
