@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime/quotedprintable"
+	"net/http"
 	"net/mail"
 	"net/url"
 	"os"
@@ -343,4 +345,44 @@ func TestPeopleAndFourEyes(t *testing.T) {
 	if got := boss.post("/console/records/"+asked+"/approve", nil); got.Status != 200 {
 		t.Errorf("approved: %d %s", got.Status, alertOf(got.Text))
 	}
+}
+
+// fillMembers has a person in the console, and one who is invited.
+func (x *rowsTried) fillMembers(room *Server) {
+	ctx := context.Background()
+	link := func(email string) string {
+		i, err := room.ConsoleInvite(ctx, email, "", "reader", "")
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		return i.URL[strings.Index(i.URL, "/console/"):]
+	}
+	x.person = x.joins(link("in@example.org"), "in@example.org").visitor
+	x.invited = link("out@example.org")
+}
+
+// personVisits is a person at a page.
+func (x *rowsTried) personVisits() error {
+	resp, err := x.person.client.Get(x.url + "/console/records")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 || strings.Contains(resp.Request.URL.Path, "login") {
+		return errors.New("logged out")
+	}
+	return nil
+}
+
+// opensInvitation is somebody who was invited.
+func (x *rowsTried) opensInvitation() error {
+	resp, err := http.Get(x.url + x.invited)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 {
+		return errors.New("no invitation")
+	}
+	return nil
 }

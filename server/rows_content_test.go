@@ -31,6 +31,8 @@ type content struct {
 	shown, revoked, held issued
 	ordered, unseen      bought
 	seeing, desk         *http.Client
+	person               *visitor
+	invited              string
 	waits, done          string // records: that waits for an approval, and one that is signed
 	judged               bought
 
@@ -120,6 +122,7 @@ func (x *rowsTried) fill() {
 	}
 	x.link = login.URL[strings.Index(login.URL, "/console/"):]
 	x.desk = x.loggedIn(x.box.Token).client
+	x.fillMembers(room)
 	if _, err := room.billing.Subscribe(ctx, x.own, "GET:*/IT-omi", 10, 0); err != nil {
 		x.t.Fatal(err)
 	}
@@ -594,5 +597,6 @@ func (x *rowsTried) used() map[string][]rowSubject {
 		"identification_answers":  {{where: `id is not null`, use: x.answersAgain, never: true}},
 		"console_sessions":        {{where: `hash is not null`, use: x.visitsDesk}},
 		"console_links":           {{where: `hash is not null`, use: x.logsIn}},
+		"members":                 {{where: `seat <> ''`, use: x.personVisits}, {where: `seat = ''`, use: x.opensInvitation}},
 	}
 }

@@ -32,7 +32,7 @@ type memberRow struct {
 	*member.Member
 	RoleName look.Text
 	Self     bool
-	Link     string // of the invitation that is open, where nobody sends it
+	Link     string // of the invitation that is open, where nobody sends it, or a sandbox does not
 	Roles    []look.Option
 }
 
@@ -55,7 +55,7 @@ func (d *Desk) peoplePage(v *visit) (*peoplePage, error) {
 	all, err := d.Members.List(v.ctx(), v.accountID())
 	for _, m := range all {
 		row := memberRow{Member: m, RoleName: roles[m.Role].Name, Self: v.Member != nil && v.Member.ID == m.ID, Roles: roleOptions(v, m.Role)}
-		if !p.Sends && p.MayInvite {
+		if (!p.Sends || d.Outbox != "") && p.MayInvite {
 			row.Link = d.Members.Link(m)
 		}
 		p.Rows = append(p.Rows, row)
