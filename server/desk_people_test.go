@@ -270,6 +270,9 @@ func (s *site) rolesHold(people map[member.Role]*somebody) {
 	if signed.Status != 200 || !strings.HasPrefix(signed.Path, "/console/sign/") {
 		s.t.Errorf("a signer signs: %d %s", signed.Status, alertOf(signed.Text))
 	}
+	if page := people[member.Reader].get("/console/records/" + strings.TrimPrefix(signed.Path, "/console/sign/")); !strings.Contains(page.Text, "&#34;person&#34;: ") {
+		s.t.Error("the log does not name the person who signed")
+	}
 	if id := strings.TrimPrefix(signed.Path, "/console/sign/"); people[member.Reader].get("/console/records/"+id).Status != 200 || people[member.Reader].get("/console/records/"+id+"/delete").Status != 403 {
 		s.t.Error("a reader does not read, or deletes")
 	}

@@ -105,7 +105,7 @@ func (s *Service) Again(ctx context.Context, from request.Caller, id string) (*l
 func (s *Service) newRecord(req *request.Request, from request.Caller) *ledger.Record {
 	now := s.config.Now()
 	return &ledger.Record{
-		ID: store.NewID(), AccountID: from.AccountID, TokenID: from.TokenID, RequestID: from.RequestID, Address: from.Address,
+		ID: store.NewID(), AccountID: from.AccountID, TokenID: from.TokenID, RequestID: from.RequestID, Person: from.Person, Address: from.Address,
 		CertificateType: req.Kind.CertificateType(), State: ledger.WaitValidation, Options: req.Options, Title: req.Title, Description: req.Description,
 		Callback: req.Callback, CreatedAt: now, UpdatedAt: now, FilesUntil: now.Add(s.config.KeepFiles),
 	}

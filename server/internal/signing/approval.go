@@ -63,7 +63,7 @@ func (s *Service) Approve(ctx context.Context, from request.Caller, id string) (
 			return err
 		}
 		told := ledger.Events{Record: r}
-		if err := s.audit.Append(ctx, tx, told.Event("approval", "approved by another token", map[string]any{"token": from.TokenID, "address": from.Address, "updatedAt": store.Millis(now)})); err != nil {
+		if err := s.audit.Append(ctx, tx, told.Event("approval", "approved by another token", from.Named(map[string]any{"token": from.TokenID, "address": from.Address, "updatedAt": store.Millis(now)}))); err != nil {
 			return err
 		}
 		s.jobs.Wake(tx, ledger.Table)

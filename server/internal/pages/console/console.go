@@ -169,7 +169,7 @@ func (v *visit) accountID() string    { return v.Caller.AccountID }
 func (v *visit) signer() request.Caller {
 	c := v.Caller
 	return request.Caller{
-		AccountID: c.AccountID, TokenID: c.TokenID, RequestID: fault.RequestID(v.ctx()), Address: c.Address.String(), Bound: c.Bound,
+		AccountID: c.AccountID, TokenID: c.TokenID, Person: c.Member, RequestID: fault.RequestID(v.ctx()), Address: c.Address.String(), Bound: c.Bound,
 		ClientCertificate: api.PeerFrom(v.ctx()),
 	}
 }

@@ -58,7 +58,7 @@ func (s *Ledger) Open(ctx context.Context, from request.Caller, id, which string
 	err = s.DB.Write(ctx, func(tx *store.Tx) error {
 		return s.Audit.Append(ctx, tx, audit.Event{
 			Account: r.AccountID, Record: r.ID, Kind: "download", Log: fmt.Sprintf("%s downloaded from %s", which, from.Address),
-			Detail: map[string]any{"address": from.Address, "token": from.TokenID, "sha256": f.SHA256},
+			Detail: from.Named(map[string]any{"address": from.Address, "token": from.TokenID, "sha256": f.SHA256}),
 		})
 	})
 	if err != nil {

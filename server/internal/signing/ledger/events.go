@@ -47,11 +47,15 @@ func (e *Events) Event(kind, text string, detail any) audit.Event {
 // Requested tells of a request and its documents; place is where a remote one is.
 func (e *Events) Requested(place func(i int) string) []audit.Event {
 	r := e.Record
-	all := []audit.Event{e.Event("request", fmt.Sprintf("new signature request from %s", r.Address), map[string]any{
+	asked := map[string]any{
 		"address": r.Address, "token": r.TokenID, "requestId": r.RequestID, "certificateType": r.CertificateType,
 		"certificate": r.CertificateID, "documents": len(r.Inputs), "options": &r.Options, // without what is secret
 		"terms": r.terms(),
-	})}
+	}
+	if r.Person != "" {
+		asked["person"] = r.Person
+	}
+	all := []audit.Event{e.Event("request", fmt.Sprintf("new signature request from %s", r.Address), asked)}
 	for _, f := range r.Inputs {
 		if f.Blob == "" && f.SHA256 == "" {
 			all = append(all, e.Event("input", fmt.Sprintf("input document %d is remote", f.Position), map[string]any{"index": f.Position, "url": place(f.Position)}))

@@ -21,6 +21,7 @@ import (
 type Record struct {
 	ID, AccountID        string
 	TokenID, RequestID   string
+	Person               string // who asks; told to the log, and not kept here
 	Address              string // the caller's
 	CertificateType      string
 	CertificateID        string

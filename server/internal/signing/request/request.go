@@ -423,10 +423,19 @@ func put[T any](dst *T, v *T) {
 type Caller struct {
 	AccountID, TokenID string
 	RequestID          string
+	Person             string // of the account, who acts by the token; empty: whoever has it
 	Address            string
 	Bound              bool   // the token is bound to addresses
 	ClientCertificate  []byte // DER, of mutual TLS
 	Language           string // "en", "it", or empty where the caller named none
+}
+
+// Named adds the person who acts to what the log is told.
+func (c Caller) Named(detail map[string]any) map[string]any {
+	if c.Person != "" {
+		detail["person"] = c.Person
+	}
+	return detail
 }
 
 // DigestInput is an input that is a digest of 32, 48 or 64 bytes, and the name of
