@@ -348,7 +348,7 @@ func (c *augmentCommand) Run(s *session) error {
 
 // visibleFlags are what only PDF signatures have.
 type visibleFlags struct {
-	Visible  string   `placeholder:"PAGE[,X,Y[,W,H]]" help:"show the signature on a page (-1: the last), points from the top left corner"`
+	Visible  string   `placeholder:"PAGE[,X,Y[,W,H]]" help:"show the signature on a page (-1: the last), points from the top left corner; without X,Y where nothing is written"`
 	Image    string   `type:"path" placeholder:"FILE" help:"PNG or JPEG in a visible signature"`
 	Layout   string   `enum:"beside,above,behind,text,compact,picture" default:"beside" help:"where the picture stands to the text of a visible signature: ${enum}"`
 	Text     []string `placeholder:"LINE" help:"lines of a visible signature (default: name, time, reason, location)"`

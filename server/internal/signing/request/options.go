@@ -40,7 +40,7 @@ type Options struct {
 	EncryptAny      bool         `json:"encryptInAnyCase" for:"pades" doc:"encrypt a PDF that is not (AES-256) with encryptionPassword before signing"`
 	DocPassword     string       `json:"-" option:"encryptionPassword" for:"pades" max:"127" doc:"opens an encrypted PDF, which stays encrypted under its own keys"`
 	Page            int          `json:"page" for:"pades" rule:"page" default:"1" doc:"of a visible signature, -1 for the last"`
-	X               *float64     `json:"x" for:"pades" rule:"points" doc:"of a visible signature: points from the left edge of the page"`
+	X               *float64     `json:"x" for:"pades" rule:"points" doc:"of a visible signature: points from the left edge of the page; without x and y it stands where nothing is written"`
 	Y               *float64     `json:"y" for:"pades" rule:"points" doc:"of a visible signature: points from the top of the page"`
 	SignerImage     *SignerImage `json:"signerImage" for:"pades" doc:"how a visible signature looks"`
 	LockFields      []string     `json:"lockFields" for:"pades" rule:"names" doc:"fields that the signature locks, separated by commas, or a list"`
