@@ -26,7 +26,7 @@ import (
 type judged struct {
 	name    string
 	code    int
-	tone    int      // the colour: the code, but where a time-stamp is good and nobody signed
+	tone    int      // the colour: the code, but where there is a time-stamp and nobody signed
 	verdict string   // a word of the table
 	line    string   // the verdict in capitals: it is coloured
 	cells   []string // of a row of the summary, behind verdict and name
@@ -38,7 +38,7 @@ type judged struct {
 // judged renders a report in the form that was asked for.
 func (c *verifyCommand) judged(r *report.Report, name string) judged {
 	j := judged{name: name, code: codeOf(r), tone: codeOf(r), verdict: word(r)}
-	if r.Conclusions.TimestampsVerified && j.code == exitInvalid {
+	if j.code == exitInvalid && len(r.Conclusions.Timestamps) > 0 && paper.AnswersTo(r, c.lang).Class != "invalid" {
 		j.tone = stampedOnly
 	}
 	r.Zone, r.Producer, r.AtHand = c.zone, "Rogito "+version.Number, true
@@ -83,8 +83,8 @@ func (c *verifyCommand) judged(r *report.Report, name string) judged {
 // marks stand before the verdicts of a summary, by their exit codes.
 var marks = map[int]string{exitOK: "✓", exitUndetermined: "?", exitInvalid: "✗", stampedOnly: "–"}
 
-// stampedOnly is no exit code: a good time-stamp in a document that nobody signed
-// exits 1, and is not shown as something bad.
+// stampedOnly is no exit code: a time-stamp that holds, or may hold, in a document
+// that nobody signed exits 1, and is not shown as something bad.
 const stampedOnly = -1
 
 // summary is the verdict in a word or two, who signed, on which day, and of what is
