@@ -207,7 +207,7 @@ type certReview struct {
 	ID      string `arg:"" help:"id of the certificate"`
 	Approve bool   `xor:"verdict" help:"the person is who they say"`
 	Refuse  bool   `xor:"verdict" help:"they are not: the order is cancelled"`
-	Reason  string `help:"why"`
+	Reason  string `help:"why; the holder is told where it is a refusal: a word such as document-expired (docs/identification.md), or your own"`
 	Digest  string `placeholder:"HEX" help:"digest of what was shown: nothing else is decided on. Absent: what is shown now"`
 	Watch   bool   `xor:"verdict" help:"print a link that shows the video and the photo in a browser, once, and decide nothing"`
 	As      string `placeholder:"EMAIL" help:"administrator that --watch logs in (default: the only one)"`
