@@ -137,8 +137,8 @@ var findingStates = map[string]chip{
 }
 
 // Said and Advised are the sentences in the languages of the pages.
-func (f Finding) Said() look.Text    { return findings.in(f.Text) }
-func (f Finding) Advised() look.Text { return findings.in(f.Advice) }
+func (f Finding) Said() look.Text    { return findings().in(f.Text) }
+func (f Finding) Advised() look.Text { return findings().in(f.Advice) }
 
 // Chip is the state in a word.
 func (f Finding) Chip() chip { return findingStates[f.State] }

@@ -3,6 +3,7 @@ package console
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"rogito.dev/rogito/server/internal/pages/look"
 )
@@ -10,7 +11,9 @@ import (
 // findings are the sentences of the doctor, which are English, as people read
 // them: their forms as package doctor writes them, and in Italian. What an error
 // says stays as it is.
-var findings = said(map[string]string{
+var findings = sync.OnceValue(func() sentences { return said(italianFindings) }) // a command that shows no page does without
+
+var italianFindings = map[string]string{
 	"check the folder or bucket that blobs names, and its credentials; a bucket has to be made before the first start":          "controlla la cartella o il bucket indicato da blobs e le sue credenziali; un bucket va creato prima del primo avvio",
 	"bring back the key that the database was made with (master_key_file, master.key in the data folder, or ROGITO_MASTER_KEY)": "riporta la chiave con cui è stata creata la base di dati (master_key_file, master.key nella cartella dei dati o ROGITO_MASTER_KEY)",
 	"see tls.cert and tls.key, or the log for what the ACME authority said":                                                     "controlla tls.cert e tls.key, o leggi nel log la risposta dell'autorità ACME",
@@ -159,7 +162,7 @@ var findings = said(map[string]string{
 	"its certificate ends on %s":                                    "il suo certificato scade il %s",
 	"%s ended on %s":                                                "%s è scaduto il %s",
 	"rogito provider test %s says it again; docs/providers.md says what a provider needs": "rogito provider test %s lo ripete; docs/providers.md dice che cosa serve a un fornitore",
-})
+}
 
 // sentences are forms of English sentences, each with what it says in both
 // languages.

@@ -84,7 +84,7 @@ func saysDetail(n ast.Node, found func(ast.Expr)) {
 
 // The values of a sentence are sentences too: what the audit log did not prove.
 func TestFindingInAFinding(t *testing.T) {
-	got := findings.in("19 entries and 2 checkpoints verify; not proved: witness file: the last 13 entries are newer than its last checkpoint; time-stamps of an outside authority: none")
+	got := findings().in("19 entries and 2 checkpoints verify; not proved: witness file: the last 13 entries are newer than its last checkpoint; time-stamps of an outside authority: none")
 	if want := "19 voci e 2 checkpoint sono integri; non dimostrato: file testimone: le ultime 13 voci sono più recenti del suo ultimo checkpoint; marche temporali di un'autorità esterna: nessuna"; got.Italian != want {
 		t.Errorf("%q", got.Italian)
 	}
@@ -107,7 +107,7 @@ func TestEveryFindingIsTranslated(t *testing.T) {
 		}
 		checked++
 		said := verb.ReplaceAllString(strings.ReplaceAll(text, "%%", "%"), "7")
-		if got := findings.in(said); got.Italian == "" || got.Italian == got.English && !strings.HasPrefix(text, "chmod") && text != "rogito trust update" {
+		if got := findings().in(said); got.Italian == "" || got.Italian == got.English && !strings.HasPrefix(text, "chmod") && text != "rogito trust update" {
 			t.Errorf("%s: %q is %q in Italian", at, text, got.Italian)
 		} else if strings.Contains(got.Italian, "%!") || got.English != said {
 			t.Errorf("%s: %q has other values than %q", at, text, got.Italian)
