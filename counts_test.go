@@ -44,6 +44,7 @@ var keysSince = map[string]string{
 	"operator.logo":          "likewise",
 	"operator.privacy_url":   "likewise",
 	"operator.terms_url":     "likewise",
+	"omi.geocoder":           "the map finds addresses and postal codes by a service of the operator",
 }
 
 func TestTablesAreCounted(t *testing.T) {
