@@ -141,7 +141,7 @@ func TestWeakerMethodReplacesNothing(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Message)
 	}
 	s.holder = aBrowser(t)
-	if page := s.page(d.CertificateLink, nil); strings.Contains(page, `value="signature"`) || !strings.Contains(page, `value="video"`) {
+	if page := s.page(d.CertificateLink+"/choose", nil); strings.Contains(page, `id="way-signature"`) || !strings.Contains(page, `id="way-video"`) {
 		t.Error("the page offers a weaker way than the first, or not the first")
 	}
 	resp, err := s.browser().Get(d.CertificateLink + "/statement.pdf")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/api/apitest"
 )
 
@@ -130,12 +131,12 @@ func handedIn(t *testing.T, base string, box *Sandbox) string {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	_ = w.WriteField("action", "video")
-	for _, name := range []string{"video", "photo"} {
+	for name, content := range map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()} {
 		part, err := w.CreateFormFile(name, name+".bin")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = part.Write([]byte("a picture"))
+		_, _ = part.Write(content)
 	}
 	_ = w.Close()
 	page, err := apitest.Send(t.Context(), http.DefaultClient, "POST", bought.Data.CertificateLink, b.Bytes(), "Content-Type", w.FormDataContentType())

@@ -462,7 +462,14 @@ func TestEvidenceLeavesNothingInClear(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = f.Write(large)
+			content := large
+			switch name {
+			case "video":
+				content = filmtest.Holding(large)
+			case "photo":
+				content = append(filmtest.Photo(), large...)
+			}
+			_, _ = f.Write(content)
 		}
 		w.Close()
 		body := b.Bytes()

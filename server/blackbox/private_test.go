@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/film/filmtest"
 )
 
 // canary is what a private document says, again and again. Its length is a
@@ -34,6 +35,7 @@ func TestPrivateFiles(t *testing.T) {
 	n.start()
 	p := &keeper{t: t, n: n, client: &http.Client{Timeout: time.Minute}, token: sandbox(t, n.args[1]).Token}
 	large := private(4 << 20)
+	film, photo := filmtest.Holding(large), append(filmtest.Photo(), large...)
 	video := p.order("video")
 	for _, c := range []struct {
 		name string
@@ -48,9 +50,9 @@ func TestPrivateFiles(t *testing.T) {
 		{"refused, wrong credentials", func() int {
 			return p.json("/EU-QES_automatic", m{"inputDocuments": b64(large), "certificateUsername": "x", "certificatePassword": "y"})
 		}, 200},
-		{"a film and a picture, one missing", func() int { return p.page(video, "video", map[string][]byte{"video": large}) }, 422},
-		{"a film and a picture", func() int { return p.page(video, "video", map[string][]byte{"video": large, "photo": large}) }, 200},
-		{"a film twice", func() int { return p.page(video, "video", map[string][]byte{"video": large, "photo": large}) }, 409},
+		{"a film and a picture, one missing", func() int { return p.page(video, "video", map[string][]byte{"video": film}) }, 422},
+		{"a film and a picture", func() int { return p.page(video, "video", map[string][]byte{"video": film, "photo": photo}) }, 200},
+		{"a film twice", func() int { return p.page(video, "video", map[string][]byte{"video": film, "photo": photo}) }, 409},
 		{"a statement that is none", func() int { return p.page(p.order("signature"), "signature", map[string][]byte{"document": large}) }, 422},
 		{"a statement that is too large", func() int {
 			return p.page(p.order("signature"), "signature", map[string][]byte{"document": private(17 << 20)})

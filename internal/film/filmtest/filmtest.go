@@ -35,6 +35,11 @@ func MP4(handler string, length uint32) []byte {
 	return bytes.Join([][]byte{box("ftyp", []byte("isom"), words(512), []byte("isommp42")), box("mdat", bytes.Repeat([]byte{1}, 500)), movie(handler, length)}, nil)
 }
 
+// Holding is a film with something else in it.
+func Holding(content []byte) []byte {
+	return append(MP4("vide", 4200), box("free", content)...)
+}
+
 // Fragments is a film as a browser records it: its length is in its fragments.
 func Fragments(samples uint32) []byte {
 	init := movie("vide", 0, box("mvex", box("trex", words(0, 1, 1, 40, 0, 0))))
