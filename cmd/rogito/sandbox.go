@@ -13,6 +13,7 @@ func init() {
 
 type sandboxCommand struct {
 	Data string `placeholder:"DIR" default:"data" help:"data folder of the sandbox"`
+	JSON bool   `help:"print JSON"`
 }
 
 // Help is the page of the command.
@@ -28,6 +29,9 @@ func (c *sandboxCommand) Run(s *session) error {
 		return errors.New("there is no sandbox in " + c.Data + ": rogito serve makes one; --data names another folder")
 	}
 	cert := box.Certificates["automatic"]
+	if c.JSON {
+		return printJSON(s, map[string]string{"url": box.BaseURL, "token": box.Token, "username": cert.Username, "password": cert.Password})
+	}
 	for _, v := range [][2]string{{"URL", box.BaseURL}, {"TOKEN", box.Token}, {"USERNAME", cert.Username}, {"PASSWORD", cert.Password}} {
 		s.printf("%s='%s'\n", v[0], strings.ReplaceAll(v[1], "'", `'\''`))
 	}

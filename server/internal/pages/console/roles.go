@@ -14,14 +14,16 @@ import (
 var mayOpen = map[string][]member.Role{
 	"GET /console/{$}": everybody,
 
-	"GET /console/sign":      signers,
-	"POST /console/sign":     signers,
-	"POST /console/sketch":   signers,
-	"GET /console/sign/{id}": signers,
-	"GET /console/invite":    signers,
-	"POST /console/invite":   signers,
+	"GET /console/sign":             signers,
+	"POST /console/sign":            signers,
+	"POST /console/page":            signers,
+	"GET /console/sign/{id}":        signers,
+	"POST /console/sign/{id}/retry": signers,
+	"GET /console/invite":           signers,
+	"POST /console/invite":          signers,
 
 	"GET /console/records":                                   everybody,
+	"GET /console/records.csv":                               everybody,
 	"GET /console/records/{id}":                              everybody,
 	"GET /console/records/{id}/signed":                       everybody,
 	"GET /console/records/{id}/signed/{n}":                   everybody,
@@ -41,6 +43,10 @@ var mayOpen = map[string][]member.Role{
 	"POST /console/templates/{id}/delete": signers,
 
 	"GET /console/certificates":                   everybody,
+	"GET /console/certificates/new":               owners,
+	"POST /console/certificates/new":              owners,
+	"GET /console/certificates/{id}/link":         owners,
+	"POST /console/certificates/{id}/link":        owners,
 	"POST /console/certificates/{id}/{action}":    owners,
 	"POST /console/certificates/{id}/review":      reviewers,
 	"GET /console/certificates/{id}/review":       reviewers,

@@ -68,8 +68,8 @@ func TestRender(t *testing.T) {
 		if got := res.Header.Get("Content-Language"); got != c.want || !strings.Contains(page, `<html lang="`+c.want+`">`) {
 			t.Errorf("%v: %s", c, got)
 		}
-		want := map[string]string{"it": "1º novembre 2026, 09:05 UTC", "en": "1 November 2026, 09:05 UTC"}[c.want]
-		if !strings.Contains(page, `<time datetime="2026-11-01T09:05:00Z">`+want+`</time>`) {
+		want := map[string]string{"it": `1º novembre 2026, 09:05 UTC">1º novembre 2026, 10:05 CET`, "en": `1 November 2026, 09:05 UTC">1 November 2026, 09:05 UTC`}[c.want]
+		if !strings.Contains(page, `<time class="at" datetime="2026-11-01T09:05:00Z" title="`+want+`</time>`) {
 			t.Errorf("%v: no date %q", c, want)
 		}
 		if strings.Contains(page, "<img src=x") {

@@ -17,7 +17,7 @@ import (
 )
 
 // names stand in templates as they are: they are the same in both languages.
-var names = []string{"Rogito", "English", "Italiano", "SPID", "CIE", "PDF", "SHA-256", "QR"}
+var names = []string{"Rogito", "English", "Italiano", "SPID", "CIE", "PDF", "SHA-256", "QR", "File"}
 
 // Every text on a page is there in Italian and in English, and no text stands in
 // a template outside {{t}}. The test reads all packages of pages.
