@@ -234,7 +234,7 @@ func TestWelcomeShowsSecretsToATerminalOnly(t *testing.T) {
 		w := &welcome{URL: "http://127.0.0.1:1", File: "data/sandbox.json", Sandbox: b, New: first}
 		w.print(Streams{Out: &dumb})
 		w.print(Streams{Out: &seen, Terminal: true})
-		if strings.Contains(dumb.String(), "canary") || !strings.Contains(dumb.String(), "data/sandbox.json") || !strings.Contains(dumb.String(), "curl") {
+		if strings.Contains(dumb.String(), "canary") || !strings.Contains(dumb.String(), "rogito sandbox --data data") || !strings.Contains(dumb.String(), "curl") {
 			t.Errorf("not a terminal: %s", &dumb)
 		}
 		if !strings.Contains(seen.String(), "Bearer rgt_canary") || !strings.Contains(seen.String(), "canary-password") {

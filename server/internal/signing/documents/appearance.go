@@ -118,7 +118,7 @@ func spread(base pades.Options, places []string) []pades.Options {
 			continue
 		}
 		one, look := base, *base.Appearance
-		look.Page, look.X, look.Y = spot.Page, spot.X, spot.Y
+		look.Page, look.X, look.Y, look.Anywhere = spot.Page, spot.X, spot.Y, false
 		if spot.Width > 0 {
 			look.Width, look.Height = spot.Width, spot.Height
 		}
