@@ -177,7 +177,7 @@ var verb = regexp.MustCompile(`%(?:\\?\.\d)?[a-z]`)
 func said(italian map[string]string) (all sentences) {
 	for english, other := range italian {
 		form := verb.ReplaceAllString(regexp.QuoteMeta(english), "(.*)")
-		form = regexp.MustCompile(`%%`).ReplaceAllString(form, "%")
+		form = strings.ReplaceAll(form, "%%", "%")
 		all = append(all, struct {
 			form *regexp.Regexp
 			text look.Text
