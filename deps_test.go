@@ -148,6 +148,7 @@ server/internal/api/apitest
 server/internal/network     server/internal/peer
 server/internal/monitor     report internal/redact server/internal/fault server/internal/logging server/internal/span
 server/internal/memory
+server/internal/memory/memorytest
 server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store server/internal/billing server/internal/money server/internal/remote
 server/internal/doctor      tsl internal/pkix internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request server/internal/remote
 server                      internal/draw internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
@@ -258,7 +259,7 @@ func TestPureRoomsStayPure(t *testing.T) {
 }
 
 // testRooms serve tests and are linked into nothing else.
-var testRooms = []string{"internal/corpus", "internal/film/filmtest", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest"}
+var testRooms = []string{"internal/corpus", "internal/film/filmtest", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest", "server/internal/memory/memorytest"}
 
 func TestTestRoomsStayInTests(t *testing.T) {
 	for pkg, deps := range imports(t) {

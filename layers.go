@@ -337,6 +337,9 @@ func (n *nest) inside(l *report.Layer, src ades.Source, level int, beside map[st
 		}
 	}
 	for _, f := range content {
+		if err := n.ctx.Err(); err != nil { // nobody waits for the answer
+			return err
+		}
 		if f.Source == nil || len(n.facts.Layers) >= maxLayers {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"mime/multipart"
 	"net/http"
 	"os"
@@ -274,48 +275,62 @@ func cpu(t *testing.T, p *os.Process) time.Duration {
 // TestHangUp: a caller who hangs up stops the work, in whatever parser it is.
 // What counts is the processor time that is spent after the call was given up:
 // 100 ms is what a look at the context between two steps costs at most, and as
-// much again twice over is left for the collector and a busy machine.
+// much again twice over is left for the collector. The least of three counts,
+// since the collector and a busy machine only ever add to it.
 func TestHangUp(t *testing.T) {
 	m := &materials{t: t, service: &shared}
 	const most = 300 * time.Millisecond
 	for name, b := range allBombs(m) {
-		for _, after := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, 1500 * time.Millisecond} {
-			store := &trust.Store{Client: http.DefaultClient}
-			if err := store.AddAnchor(bombRoot.Certificate.Raw); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			began, ended := ownTime(), make(chan struct{})
-			hungUp := make(chan time.Duration, 1)
-			go func() {
-				for ownTime()-began < after {
-					select {
-					case <-ended:
-						return
-					case <-time.After(time.Millisecond):
-					}
+		for _, after := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond, time.Second} {
+			least, quicker := time.Duration(math.MaxInt64), false
+			for try := 0; try < 3 && least > most && !quicker; try++ {
+				spent, err := hangUp(t, b, after)
+				if err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", name, err)
 				}
-				hungUp <- ownTime()
-				cancel()
-			}()
-			_, err := (&rogito.Verifier{Trust: store}).Verify(ctx, bytes.NewReader(b), rogito.VerifyOptions{Recursive: true})
-			now := ownTime()
-			close(ended)
-			cancel()
-			select {
-			case at := <-hungUp:
-				if now-at > most {
-					t.Errorf("%s: %v of processor after the caller had hung up at %v", name, now-at, after)
-				}
-			default:
+				least, quicker = min(least, spent), err == nil
 			}
-			if err != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v", name, err)
+			if least > most {
+				t.Errorf("%s: %v of processor after the caller had hung up at %v", name, least, after)
 			}
-			if err == nil { // it was quicker
+			if quicker {
 				break
 			}
 		}
+	}
+}
+
+// hangUp verifies b, hangs up after so much processor time, and says how much
+// more was spent.
+func hangUp(t *testing.T, b []byte, after time.Duration) (spent time.Duration, err error) {
+	t.Helper()
+	store := &trust.Store{Client: http.DefaultClient}
+	if err := store.AddAnchor(bombRoot.Certificate.Raw); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	began, ended := ownTime(), make(chan struct{})
+	hungUp := make(chan time.Duration, 1)
+	go func() {
+		for ownTime()-began < after {
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		hungUp <- ownTime()
+		cancel()
+	}()
+	_, err = (&rogito.Verifier{Trust: store}).Verify(ctx, bytes.NewReader(b), rogito.VerifyOptions{Recursive: true})
+	now := ownTime()
+	close(ended)
+	select {
+	case at := <-hungUp:
+		return now - at, err
+	default:
+		return 0, err
 	}
 }
 
