@@ -337,7 +337,7 @@ func (n *nest) inside(l *report.Layer, src ades.Source, level int, beside map[st
 		}
 	}
 	for _, f := range content {
-		if err := n.ctx.Err(); err != nil { // nobody waits for the answer
+		if err := n.ctx.Err(); errors.Is(err, context.Canceled) { // nobody waits for the answer
 			return err
 		}
 		if f.Source == nil || len(n.facts.Layers) >= maxLayers {
