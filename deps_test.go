@@ -55,6 +55,7 @@ internal/handoff            ades internal/cms
 internal/revision           ades internal/limits internal/pdf internal/pdf/content
 internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
+internal/draw/drawtest
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
 tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix internal/finding
@@ -259,7 +260,7 @@ func TestPureRoomsStayPure(t *testing.T) {
 }
 
 // testRooms serve tests and are linked into nothing else.
-var testRooms = []string{"internal/corpus", "internal/film/filmtest", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest", "server/internal/memory/memorytest"}
+var testRooms = []string{"internal/corpus", "internal/draw/drawtest", "internal/film/filmtest", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest", "server/internal/memory/memorytest"}
 
 func TestTestRoomsStayInTests(t *testing.T) {
 	for pkg, deps := range imports(t) {

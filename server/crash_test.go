@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store/storetest"
 	"rogito.dev/rogito/server/servertest"
@@ -45,6 +46,7 @@ func newProgram(t *testing.T, database string) *program {
 		t.Fatal(err)
 	}
 	p := &program{t: t, bin: servertest.Binary(t, "faults"), data: t.TempDir(), addr: addr}
+	drawtest.Share(t, p.data)
 	p.args = []string{"serve", "--listen", p.addr, "--data", p.data}
 	if database != "" {
 		p.args = append(p.args, "--database", database)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
 )
@@ -50,6 +51,7 @@ func start(t *testing.T, change func(*Config)) *running {
 	t.Helper()
 	cfg := testDefaults()
 	cfg.Listen, cfg.Data, cfg.Limits.Reserve = "127.0.0.1:0", t.TempDir(), -1
+	drawtest.Share(t, cfg.Data)
 	if change != nil {
 		change(&cfg)
 	}

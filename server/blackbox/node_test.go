@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/store/storetest"
 	"rogito.dev/rogito/server/servertest"
@@ -97,6 +98,7 @@ func newNode(t testing.TB, cfg storage) *node {
 	addr := l.Addr().String()
 	l.Close()
 	n := &node{t: t, bin: servertest.Binary(t), addr: addr, log: &logBuffer{}}
+	drawtest.Share(t, cfg.Data)
 	n.args = []string{"--data", cfg.Data}
 	if cfg.Database != "" {
 		n.args = append(n.args, "--database", cfg.Database)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/server/servertest"
 )
 
@@ -71,6 +72,7 @@ func startServerIn(t testing.TB, data string, env ...string) *server {
 	}
 	addr := l.Addr().String()
 	l.Close()
+	drawtest.Share(t, data)
 	var log bytes.Buffer
 	cmd := exec.Command(servertest.Binary(t), "serve", "--listen", addr, "--data", data)
 	cmd.Env = append(append(os.Environ(), "ROGITO_TRUST_LISTS=false", "ROGITO_LIMITS_RESERVE=-1"), env...)

@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/draw"
+	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing/ledger"
@@ -32,7 +33,11 @@ func deed(rotate int) ades.Source {
 // A field goes to the text that it is asked for at, whichever way the page is turned,
 // and one that nobody has placed keeps clear of the fields that the page has.
 func TestPlaces(t *testing.T) {
-	drawer := &draw.Drawer{}
+	cache, err := drawtest.Cache()
+	if err != nil {
+		t.Log(err) // compiled anew
+	}
+	drawer := &draw.Drawer{Cache: cache}
 	defer drawer.Close()
 	anchored := &ledger.Person{Role: ledger.RoleSigner, Signatures: []ledger.Place{{Anchor: " The  tenant ", Width: 100, Height: 30}}}
 	free := &ledger.Person{Role: ledger.RoleSigner}

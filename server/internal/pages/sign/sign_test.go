@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,6 +18,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/draw"
+	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
@@ -142,14 +141,6 @@ func sheetOf(lines ...string) []byte {
 	return b.Bytes()
 }
 
-var testCache = filepath.Join(os.TempDir(), fmt.Sprintf("rogito-sign-test-%d", os.Getpid()))
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	_ = os.RemoveAll(testCache)
-	os.Exit(code)
-}
-
 // pageOf serves the page of a script.
 func pageOf(t testing.TB, s *script) *httptest.Server {
 	t.Helper()
@@ -166,7 +157,11 @@ func pageOf(t testing.TB, s *script) *httptest.Server {
 	if s.now.State == "" {
 		s.now.State = s.visit.Person.State
 	}
-	d := &draw.Drawer{Cache: testCache}
+	cache, err := drawtest.Cache()
+	if err != nil {
+		t.Log(err) // compiled anew
+	}
+	d := &draw.Drawer{Cache: cache}
 	guard, err := fetch.New(fetch.Config{})
 	if err != nil {
 		t.Fatal(err)
