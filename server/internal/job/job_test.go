@@ -220,14 +220,17 @@ func TestPeriodic(t *testing.T) {
 			}
 			defer q.Stop(context.Background())
 		}
-		eventually(t, "the periodic work", func() bool { return done.Load() == 1 })
+		times := func(n int64) func() bool { // and the end of the last is written, which sets the hour anew
+			return func() bool {
+				return done.Load() == n && storetest.Count(t, db, `select count(*) from work where lease_by = '' and lease_until > 1`) == 1
+			}
+		}
+		eventually(t, "the periodic work", times(1))
 		write(t, db, func(tx *store.Tx) error {
 			_, err := tx.Exec(context.Background(), `update work set lease_until = 1 where lease_by = ''`)
 			return err
 		})
-		eventually(t, "the next time", func() bool { // and its end is written, which sets the hour anew
-			return done.Load() == 2 && storetest.Count(t, db, `select count(*) from work where lease_by = '' and lease_until > 1`) == 1
-		})
+		eventually(t, "the next time", times(2))
 		sooner := job.New(db, job.Config{})
 		sooner.Every(time.Second, "again", job.Kind{Work: func(context.Context, job.Item) error { done.Add(1); return nil }})
 		if err := sooner.Start(context.Background()); err != nil {
