@@ -13,7 +13,7 @@ LINT := go tool -modfile=tools/lint/go.mod
 .PHONY: help run build release reproducible image container chart packages test token race check lint fmt bench soak drain storm vulnerable browser interop identify csc openapi clients peers corpus wild fuzz docs clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 22
 
 build: ## the binary, in bin/rogito
 	go build -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
