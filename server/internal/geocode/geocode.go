@@ -45,8 +45,16 @@ func Check(template string) error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || !strings.Contains(template, "{q}") {
 		return errors.New("omi.geocoder is not an http(s) address with {q} in it")
 	}
+	// What visitors write chooses what is asked for, never who is asked.
+	marked, err := url.Parse(strings.ReplaceAll(template, "{q}", mark))
+	if err != nil || strings.Contains(marked.Host, mark) || marked.User != nil && strings.Contains(marked.User.String(), mark) {
+		return errors.New("omi.geocoder has {q} in the host: it belongs behind it, in the path or the query")
+	}
 	return nil
 }
+
+// mark stands for {q} where an address is looked at; a host is compared in small letters.
+const mark = "rogitosought"
 
 // New returns a client that dials through the guard; template has {q} where the
 // address goes.
