@@ -78,6 +78,9 @@ func DefaultPrices() Prices {
 	}
 }
 
+// Prices are those of this server.
+func (s *Service) Prices() Prices { return s.prices }
+
 // product is what a call costs; false for a call that is free.
 func (p Prices) product(e account.Endpoint) (Product, bool) {
 	switch {

@@ -1,21 +1,15 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
-	"image/png"
 	"net/http"
 	"net/mail"
 	"strings"
-
-	"github.com/boombuler/barcode"
-	"github.com/boombuler/barcode/qr"
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -33,6 +27,8 @@ type orderPage struct {
 	F       values
 	Kinds   []look.Option
 	Methods []look.Option
+	Price   string // of one, in euros
+	VAT     int    // percent that are added
 }
 
 var orderFields = []string{
@@ -55,6 +51,8 @@ func (d *Desk) renderOrder(v *visit, status int, f values, refused error) error 
 		return err
 	}
 	p := &orderPage{Head: d.head(v, look.T("New certificate", "Nuovo certificato")), As: v.accountID(), Key: rand.Text(), F: f}
+	prices := d.Billing.Prices()
+	p.Price, p.VAT = prices.Certificate.String(), prices.VAT
 	for _, name := range orderFields {
 		f[name] += "" // templates want all of them
 	}
@@ -179,14 +177,10 @@ func (d *Desk) showLink(v *visit) error {
 
 func (d *Desk) renderLink(v *visit, status int, c *enroll.Certificate, to string, refused error) error {
 	p := &linkPage{
-		Head: d.head(v, look.T("Link for the holder", "Link per il titolare")), As: v.accountID(), ID: c.ID, Owner: owner(c), Kind: kindNames[c.Kind], Link: c.BuyersLink(),
+		Head: d.head(v, look.T("Link for the holder", "Link per il titolare")), As: v.accountID(), ID: c.ID, Owner: owner(c), Kind: kindNames[c.Kind], Link: c.BuyersLink(), QR: look.Code(c.BuyersLink()),
 		MaySend: d.mayMail(v), To: to, Notice: notices[v.r.URL.Query().Get("done")],
 	}
 	p.Scripts = []string{"copy.js"}
-	var err error
-	if p.QR, err = codeOf(p.Link); err != nil {
-		return err
-	}
 	l := look.Language(v.r)
 	for _, o := range []look.Option{{Value: "it", Name: "Italiano"}, {Value: "en", Name: "English"}} {
 		o.Selected = o.Value == string(l)
@@ -245,22 +239,4 @@ func (d *Desk) sendLink(v *visit) error {
 		return d.renderLink(v, http.StatusOK, c, to, look.Refusal(fault.Unavailable, look.T("The mail could not be handed over. Try again, or copy the link.", "La e-mail non è partita. Riprova, o copia il link.")))
 	}
 	return d.done(v, "/console/certificates/"+c.ID+"/link", "mailed")
-}
-
-// codeOf is a QR code as a picture in a page.
-func codeOf(address string) (template.URL, error) {
-	code, err := qr.Encode(address, qr.M, qr.Auto)
-	if err != nil {
-		return "", fmt.Errorf("code of a link: %w", err)
-	}
-	const dot = 5 // pixels of a cell
-	side := dot * code.Bounds().Dx()
-	if code, err = barcode.Scale(code, side, side); err != nil {
-		return "", fmt.Errorf("code of a link: %w", err)
-	}
-	var b bytes.Buffer
-	if err := png.Encode(&b, code); err != nil {
-		return "", fmt.Errorf("code of a link: %w", err)
-	}
-	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())), nil //nolint:gosec // our own bytes
 }

@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -192,7 +193,7 @@ func (p *Pages) reveals(v *view, c *enroll.Certificate, cred *enroll.Credentials
 	if err != nil {
 		return err
 	}
-	v.OTPAuth, v.QR = template.URL(key.URL()), picture(key.URL()) //nolint:gosec // our own address
+	v.OTPAuth, v.QR = template.URL(key.URL()), look.Code(key.URL()) //nolint:gosec // our own address
 	v.Kept, err = p.enroll.KeepShown(c, cred)
 	return err
 }

@@ -3,21 +3,15 @@ package enrol
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
-	"html/template"
 	"image"
 	_ "image/gif" // pictures that can be decoded
 	_ "image/jpeg"
-	"image/png"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"path"
 	"strings"
-
-	"github.com/boombuler/barcode"
-	"github.com/boombuler/barcode/qr"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/film"
@@ -121,23 +115,6 @@ func (p *Pages) decodes(r io.Reader) error {
 		return look.Refusal(fault.BadField, noPicture)
 	}
 	return nil
-}
-
-// picture is the QR code of a text, to stand in a page.
-func picture(text string) template.URL {
-	code, err := qr.Encode(text, qr.M, qr.Auto)
-	if err != nil {
-		return "" // longer than any code
-	}
-	code, err = barcode.Scale(code, 240, 240)
-	if err != nil {
-		return ""
-	}
-	var b bytes.Buffer
-	if png.Encode(&b, code) != nil {
-		return ""
-	}
-	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())) //nolint:gosec // our own bytes
 }
 
 // shuffle puts providers into an order of chance.

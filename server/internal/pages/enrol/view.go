@@ -177,7 +177,7 @@ func (p *Pages) chooses(r *http.Request, v *view, c *enroll.Certificate, at stri
 		v.Scripts = []string{"record.js"}
 		v.VideoCode = c.VideoCode()
 		v.Spoken = spoken(c, v.VideoCode, p.site.Zone)
-		v.Phone = picture(p.public + v.Page + "/video")
+		v.Phone = look.Code(p.public + v.Page + "/video")
 	}
 }
 
