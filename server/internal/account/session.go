@@ -29,6 +29,9 @@ type Session struct {
 	createdAt time.Time
 }
 
+// Since is when it began: when somebody proved who they are.
+func (s *Session) Since() time.Time { return s.createdAt }
+
 // Why a session is over.
 const (
 	SessionUnknown = "unknown" // there never was one, or it is long over

@@ -62,10 +62,40 @@ func (p Party) Creation(u User, challenge []byte) (string, error) {
 	b, err := json.Marshal(m{
 		"rp": m{"id": p.ID, "name": p.Name}, "user": m{"id": encode([]byte(u.ID)), "name": u.Name, "displayName": u.Name},
 		"challenge": encode(challenge), "pubKeyCredParams": algorithms, "attestation": "none", "timeout": 300_000,
-		"authenticatorSelection": m{"residentKey": "required", "requireResidentKey": true, "userVerification": "required"},
+		"excludeCredentials": known(u.Keys), "authenticatorSelection": m{"residentKey": "required", "requireResidentKey": true, "userVerification": "required"},
 	})
 	return string(b), err
 }
+
+// known are passkeys that an authenticator makes no second one beside.
+func known(keys []Key) []m {
+	all := []m{}
+	for _, k := range keys {
+		all = append(all, m{"type": protocol.PublicKeyCredentialType, "id": k.ID()})
+	}
+	return all
+}
+
+// kept is a key as it is written down.
+type kept struct {
+	webauthn.Credential
+	Made time.Time `json:"made"`
+}
+
+func (k Key) facts() (f struct {
+	ID   []byte    `json:"id"`
+	Made time.Time `json:"made"`
+},
+) {
+	_ = json.Unmarshal(k, &f) // we wrote it
+	return f
+}
+
+// ID is that of the credential, as browsers write it.
+func (k Key) ID() string { return encode(k.facts().ID) }
+
+// Made is when the passkey was registered; zero where that was not written down.
+func (k Key) Made() time.Time { return k.facts().Made }
 
 // Request is what a browser asks for a passkey with, as JSON (WebAuthn, 5.5).
 func (p Party) Request(challenge []byte) (string, error) {
@@ -135,7 +165,7 @@ func (p Party) Register(u User, challenge, response []byte) (key Key, err error)
 		return nil, fmt.Errorf("passkey: %w", err)
 	}
 	c.Attestation = webauthn.CredentialAttestation{} // it proves nothing here, and is long
-	return json.Marshal(c)
+	return json.Marshal(kept{*c, time.Now().UTC().Truncate(time.Second)})
 }
 
 // Verify judges the response to a challenge. The user is the one that the passkey names:

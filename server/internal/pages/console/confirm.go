@@ -121,6 +121,16 @@ var acts = map[string]*act{
 			return "/console/people", "person", d.Members.Remove(v.ctx(), v.Caller, t.ID)
 		},
 	},
+	"passkey": {
+		method: http.MethodGet, segment: "passkeys", find: (*Desk).passkeyNamed, // of one's own, whatever one's role
+		title: look.T("Remove the passkey of %s?", "Rimuovere la passkey del %s?"),
+		loss: look.T("Nobody can log in with it any more. Also delete it on the phone or computer that has it. Sessions that are open stay open.",
+			"Nessuno potrà più accedere con essa. Eliminala anche dal telefono o dal computer che la contiene. Le sessioni aperte restano aperte."),
+		do: look.T("Remove the passkey", "Rimuovi la passkey"),
+		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+			return "/console/passkeys", "unkeyed", d.Members.RemovePasskey(v.ctx(), v.Member, t.ID)
+		},
+	},
 	"template": {
 		method: http.MethodDelete, segment: "templates", find: (*Desk).templateNamed,
 		title: look.T("Delete the template %s?", "Eliminare il modello %s?"),

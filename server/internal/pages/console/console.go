@@ -132,14 +132,18 @@ func New(p Parts) *Desk {
 		"POST /console/account/tokens/new":         d.makeToken,
 		"GET /console/health":                      d.health,
 
-		"GET /console/people":              d.people,
-		"POST /console/people":             d.invitePerson,
-		"POST /console/people/{id}/role":   d.changeRole,
-		"POST /console/people/{id}/again":  d.inviteAgain,
-		"GET /console/people/{id}/remove":  d.asks("person"),
-		"POST /console/people/{id}/remove": d.asks("person"),
-		"GET /console/sessions":            d.sessions,
-		"POST /console/sessions/{id}/end":  d.endSession,
+		"GET /console/people":                d.people,
+		"POST /console/people":               d.invitePerson,
+		"POST /console/people/{id}/role":     d.changeRole,
+		"POST /console/people/{id}/again":    d.inviteAgain,
+		"GET /console/people/{id}/remove":    d.asks("person"),
+		"POST /console/people/{id}/remove":   d.asks("person"),
+		"GET /console/sessions":              d.sessions,
+		"GET /console/passkeys":              d.passkeys,
+		"POST /console/passkeys":             d.addPasskey,
+		"GET /console/passkeys/{id}/remove":  d.asks("passkey"),
+		"POST /console/passkeys/{id}/remove": d.asks("passkey"),
+		"POST /console/sessions/{id}/end":    d.endSession,
 	} {
 		mux.HandleFunc(pattern, d.in(pattern, h))
 	}

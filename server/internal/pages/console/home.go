@@ -40,6 +40,7 @@ type homePage struct {
 	Latest     []recordRow
 	Ending     []homeRow
 	Lists      []ListEnd
+	Person     bool // not a token
 	MayWallet  bool
 	Credit     string
 }
@@ -61,7 +62,7 @@ func (d *Desk) home(v *visit) error {
 	}
 	p := &homePage{
 		Head: d.head(v, look.T("Home", "Inizio")), MaySign: d.maySign(v) && v.opens("GET /console/sign"), MayInvite: d.mayInvite(v) && v.opens("GET /console/invite"),
-		MayRecords: d.may(v, http.MethodGet, "signatures"), MayWallet: d.may(v, http.MethodGet, "wallet"),
+		MayRecords: d.may(v, http.MethodGet, "signatures"), MayWallet: d.may(v, http.MethodGet, "wallet"), Person: v.Member != nil,
 	}
 	if m := v.Member; m != nil {
 		p.Greeting, p.Role = look.Same(m.Called()), roles[m.Role].Name

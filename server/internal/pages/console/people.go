@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"html/template"
 	"net/http"
 	"strings"
 	"time"
@@ -219,10 +220,11 @@ type joinPage struct {
 	M             *member.Member
 	Role          look.Text
 	May           look.Text
-	To            string // the account
-	Options       string // of a passkey
-	Secret, App   string // of the device that shows codes, and as apps read it
-	Device        string // sealed
+	To            string       // the account
+	Options       string       // of a passkey
+	Secret        string       // of the device that shows codes
+	App, QR       template.URL // as apps read it
+	Device        string       // sealed
 	Least         int
 	Wrong, Spoilt string // at the password, at the code
 }
@@ -256,7 +258,9 @@ func (d *Desk) renderJoin(w http.ResponseWriter, r *http.Request, m *member.Memb
 	a, err := d.Accounts.ByID(r.Context(), m.Account)
 	if err == nil {
 		p.To = a.Email
-		p.Options, err = d.Party(r).Creation(m.User(), d.Members.Challenge())
+		u := m.User()
+		u.Keys = nil // the new one takes the place of them
+		p.Options, err = d.Party(r).Creation(u, d.Members.Challenge())
 	}
 	if err == nil && p.Device != "" { // the one that was shown before
 		p.Secret, err = d.Members.Device(m, p.Device)
@@ -266,7 +270,7 @@ func (d *Desk) renderJoin(w http.ResponseWriter, r *http.Request, m *member.Memb
 	if err == nil {
 		key, oops := keys.TOTPKey("Rogito", m.Email, p.Secret)
 		if err = oops; err == nil {
-			p.App = key.URL()
+			p.App, p.QR = template.URL(key.URL()), look.Code(key.URL()) //nolint:gosec // our own address
 		}
 	}
 	if err != nil {

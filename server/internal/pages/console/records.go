@@ -319,6 +319,8 @@ var notices = map[string]look.Text{
 	"invited":  look.T("The invitation is on its way: a link that is good once, for a day.", "L'invito è in partenza: un collegamento che vale una volta, per un giorno."),
 	"role":     look.T("The role is changed, from now on.", "Il ruolo è cambiato, da subito."),
 	"person":   look.T("The person is removed.", "La persona è rimossa."),
+	"passkey":  look.T("The passkey was added.", "La passkey è stata aggiunta."),
+	"unkeyed":  look.T("The passkey was removed.", "La passkey è stata rimossa."),
 	"session":  look.T("The session is ended.", "La sessione è terminata."),
 	"record":   look.T("The record is deleted.", "La pratica è eliminata."),
 	"template": look.T("The template is deleted.", "Il modello è eliminato."),

@@ -69,6 +69,11 @@ var mayOpen = map[string][]member.Role{
 	"GET /console/people/{id}/remove":  owners,
 	"POST /console/people/{id}/remove": owners,
 
+	"GET /console/passkeys":              everybody,
+	"POST /console/passkeys":             everybody,
+	"GET /console/passkeys/{id}/remove":  everybody,
+	"POST /console/passkeys/{id}/remove": everybody,
+
 	"GET /console/sessions":           everybody,
 	"POST /console/sessions/{id}/end": everybody,
 	"GET /console/health":             owners,

@@ -15,6 +15,7 @@ const ask = form => {
   options.challenge = decode(options.challenge);
   if (form.dataset.create) {
     options.user.id = decode(options.user.id);
+    for (const known of options.excludeCredentials) known.id = decode(known.id);
     return navigator.credentials.create({publicKey: options});
   }
   return navigator.credentials.get({publicKey: options});
