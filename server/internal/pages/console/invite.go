@@ -82,9 +82,7 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 		f["days"] = "30"
 	}
 	l := look.Language(v.r)
-	for _, level := range []string{"B", "T", "LT", "LTA"} {
-		p.Levels = append(p.Levels, look.Option{Value: level, Name: level, Selected: level == f["level"]})
-	}
+	p.Levels = levels(l, f["level"])
 	kept, err := d.People.ListTemplates(v.ctx(), v.accountID(), "", 0, mostTemplates)
 	if err != nil {
 		return err
@@ -168,7 +166,7 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 	} else if len(p.files) == 0 {
 		return nil, look.Refusal(fault.BadDocuments, look.T("Choose at least one PDF.", "Scegli almeno un PDF."))
 	}
-	options := map[string]any{"timezone": d.zone(), "signatureMode": []string{"typed"}}
+	options := map[string]any{"timezone": d.zone(v, f), "signatureMode": []string{"typed"}}
 	if f["drawn"] != "" {
 		options["signatureMode"] = []string{"typed", "drawn"}
 	}

@@ -34,7 +34,8 @@ type again struct {
 	Password bool // one of them wants the password of the PDF
 	OTP      bool
 	Username string
-	Named    bool // the token may read it
+	Named    bool              // the token may read it
+	Wrong    map[string]string // at a field
 }
 
 // shortfall says what of a batch was not signed, and offers to try again.
@@ -61,7 +62,7 @@ func (d *Desk) shortfall(v *visit, p *recordPage) error {
 	if err != nil || names[r.CertificateID] == "" {
 		return err
 	}
-	p.Again = &again{rand.Text(), locked, r.Kind() == keys.OTP, names[r.CertificateID], d.may(v, http.MethodGet, "certificates")}
+	p.Again = &again{rand.Text(), locked, r.Kind() == keys.OTP, names[r.CertificateID], d.may(v, http.MethodGet, "certificates"), nil}
 	return nil
 }
 
@@ -130,6 +131,7 @@ func (d *Desk) retry(v *visit) error {
 		return err
 	}
 	old.Title, old.Alert, old.Code = partly(old.R.Tally), refusalText(no), int(no.Code)
+	old.Again.Wrong = atField(v, &old.Head)
 	d.pages.Render(v.w, v.r, no.HTTP(), "outcome", old)
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
@@ -41,8 +42,9 @@ type signPage struct {
 	Locked    bool  // a PDF of the form wants its password
 	Documents int64 // bytes of one document, of all
 	Body      int64
-	Most      int64 // megabytes of one document, in round figures
-	MayInvite bool  // others may be asked to sign
+	Most      int64             // megabytes of one document, in round figures
+	MayInvite bool              // others may be asked to sign
+	Wrong     map[string]string // at a field
 }
 
 // signer is a certificate in the list of the form.
@@ -101,15 +103,7 @@ func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
 		o.Selected = o.Value == f["signatureType"]
 		p.Types = append(p.Types, o)
 	}
-	for _, o := range []look.Option{
-		{Value: "LT", Name: look.T("LT (advised): holds for years", "LT (consigliato): vale per anni").In(l)},
-		{Value: "LTA", Name: look.T("LTA: for the archive", "LTA: per la conservazione").In(l)},
-		{Value: "T", Name: look.T("T: with a time-stamp", "T: con marca temporale").In(l)},
-		{Value: "B", Name: look.T("B: the signature alone", "B: solo la firma").In(l)},
-	} {
-		o.Selected = o.Value == f["level"]
-		p.Levels = append(p.Levels, o)
-	}
+	p.Levels = levels(l, f["level"])
 	for _, o := range []look.Option{
 		{Value: "beside", Name: look.T("Picture beside the text", "Immagine accanto al testo").In(l)},
 		{Value: "above", Name: look.T("Picture above the text", "Immagine sopra il testo").In(l)},
@@ -127,6 +121,20 @@ func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
 	var err error
 	p.Signers, err = d.signers(v, f["certificateUsername"])
 	return p, err
+}
+
+// levels of a signature, the advised one first.
+func levels(l paper.Lang, chosen string) (all []look.Option) {
+	for _, o := range []look.Option{
+		{Value: "LT", Name: look.T("LT (advised): holds for years", "LT (consigliato): vale per anni").In(l)},
+		{Value: "LTA", Name: look.T("LTA: for the archive", "LTA: per la conservazione").In(l)},
+		{Value: "T", Name: look.T("T: with a time-stamp", "T: con marca temporale").In(l)},
+		{Value: "B", Name: look.T("B: the signature alone", "B: solo la firma").In(l)},
+	} {
+		o.Selected = o.Value == chosen
+		all = append(all, o)
+	}
+	return all
 }
 
 // signers are the certificates of the account: those that can sign first, then
@@ -332,8 +340,20 @@ func (d *Desk) signAgain(v *visit, f values, err error) error {
 	if p.Locked = no.Code == fault.NotSignable && strings.Contains(no.Text, ledger.PasswordNeeded); p.Locked && f["pdfPassword"] == "" {
 		p.Alert = pdfLocked
 	}
+	p.Wrong = atField(v, &p.Head)
 	d.pages.Render(v.w, v.r, no.HTTP(), "sign", p)
 	return nil
+}
+
+// fieldOf is the field of a form that an error is about.
+var fieldOf = map[fault.Code]string{
+	fault.NoPassword: "certificatePassword", fault.WrongCredentials: "certificatePassword", fault.CertificateLocked: "certificatePassword",
+	fault.NoOTP: "certificateOtp", fault.WrongOTP: "certificateOtp",
+}
+
+// atField is what the alert of a page says, for the field that it is about.
+func atField(v *visit, h *look.Head) map[string]string {
+	return map[string]string{fieldOf[fault.Code(h.Code)]: h.Alert.In(look.Language(v.r))}
 }
 
 // missing are fields that the form needs, as people call them.
@@ -341,7 +361,7 @@ var missing = map[fault.Code]look.Text{
 	fault.NoUsername:       look.T("Choose the certificate to sign with.", "Scegli il certificato con cui firmare."),
 	fault.NoPassword:       look.T("Enter the password of the certificate.", "Inserisci la password del certificato."),
 	fault.NoOTP:            look.T("Enter the one-time password of your app.", "Inserisci il codice temporaneo della tua app."),
-	fault.WrongCredentials: look.T("The password of the certificate is wrong. After five wrong ones in a row it is locked for a while.", "La password del certificato è errata. Dopo cinque errori di fila il certificato si blocca per un po'."),
+	fault.WrongCredentials: look.T("The password of the certificate is wrong. After five wrong ones in a row the certificate is locked for 15 minutes.", "La password del certificato è errata. Dopo cinque errori di fila il certificato si blocca per 15 minuti."),
 	fault.WrongOTP:         look.T("The one-time password is wrong, or was used already. Wait for the next one.", "Il codice temporaneo è errato o già usato. Aspetta il prossimo."),
 }
 
@@ -415,7 +435,7 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record,
 	if len(p.files) == 0 {
 		return nil, look.Refusal(fault.BadDocuments, look.T("Choose at least one file to sign.", "Scegli almeno un file da firmare."))
 	}
-	options := map[string]any{"timezone": d.zone()}
+	options := map[string]any{"timezone": d.zone(v, f)}
 	if f["level"] != "" {
 		options["level"] = f["level"]
 	}
@@ -458,9 +478,14 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record,
 	return d.Signing.Submit(ctx, req, v.signer())
 }
 
-// zone is the name of the zone that a visible signature shows its time in.
-func (d *Desk) zone() string {
-	if z := d.Site.Zone; z != nil && z != time.Local {
+// zone is the name of the zone that a visible signature shows its time in: that of the
+// server's settings, else that of Italy on an Italian page, else the browser's, which a
+// script puts into the form.
+func (d *Desk) zone(v *visit, f values) string {
+	if z := look.Language(v.r).Zone(d.Site.Zone); z != nil && z != time.Local {
+		return z.String()
+	}
+	if z, err := time.LoadLocation(clip(f["timezone"], 64)); err == nil && z != time.Local {
 		return z.String()
 	}
 	return "UTC"

@@ -12,6 +12,7 @@ export function placing(form, { pdf, first, chosen = () => {} }) {
   const said = plan.querySelector("[role=status]");
   const rows = [...form.querySelectorAll("[data-place]")];
   let active = rows[0], drawing, drag, dragged;
+  form.elements.timezone.value = Intl.DateTimeFormat().resolvedOptions().timeZone; // of the times on the page
 
   const field = (row, name) => form.elements[name + row.dataset.place];
   const value = (row, name) => Number((field(row, name)?.value ?? "").replace(",", "."));

@@ -35,6 +35,14 @@ function say(text, code) {
   box.focus();
 }
 
+// mend puts a field as the server shows it into the place of an old one.
+function mend(old, answer) {
+  const fresh = answer.querySelector("#" + old.querySelector("input").id)?.closest(".field");
+  if (!fresh) return null;
+  old.replaceWith(document.adoptNode(fresh));
+  return fresh.querySelector("input");
+}
+
 function show() {
   list.replaceChildren();
   const files = [...input.files];
@@ -116,7 +124,9 @@ form.addEventListener("submit", (event) => {
     if (request.status === 401) text += " " + form.dataset.login;
     say(text, problem?.dataset.code);
     if (key) form.elements.certificateOtp.value = "";
-    if (problem?.dataset.code === "110") form.elements.certificatePassword.value = "";
+    // What is wrong with a field stands at it, and the field is empty.
+    for (const field of form.querySelectorAll(".field.wrong")) mend(field, answer);
+    for (const wrong of answer.querySelectorAll(".field.wrong")) mend(form.elements[wrong.querySelector("input").name].closest(".field"), answer)?.focus();
     if (answer.querySelector("#pdfPassword")?.closest("details[open]")) form.elements.pdfPassword.closest("details").open = true;
   });
   request.send(new FormData(form));
