@@ -24,9 +24,9 @@ const asksFirst = "the page of /console/certificates/{id}/revoke, about somethin
 // no page of ours to a person.
 var notPages = map[string]string{
 	"/favicon.ico": "a redirection", "/console": "a redirection", "/docs/": "a redirection", "/console/{$}": "the page at /console/: TestDeskLooks looks at it in every way",
-	"/pages/*": "style sheets and scripts", "/docs/*": "style sheets and scripts", "/docs/start.js": "a script", "/map/areas": "outlines for the script", "/map/values.csv": "a table to download",
+	"/pages/*": "style sheets and scripts", "/map/areas": "outlines for the script", "/map/values.csv": "a table to download",
 	"/map/*": "below it: /map/areas", "/console/*": "what is below it is listed by itself", "/console/": "an error page: TestDeskLooks",
-	"/docs": "in English, as all of the reference: TestDocsPages looks at it in every way", "/docs/reference": "the reference of the API is a page of others: TestDocsPages", "/docs/reference.css": "a style sheet", "/demo/*": "stands in for the pages of identity providers, in a sandbox",
+	"/docs": "in English, as all of the reference: TestDocsPages looks at it in every way", "/docs/reference": "a redirection", "/docs/reference/*": "in English, as all of the reference: TestDocsPages looks at two in every way", "/demo/*": "stands in for the pages of identity providers, in a sandbox",
 	"/docs/errors":     "a part of the reference, in English: TestDocsPages looks at it in every way",
 	"/remote/callback": "is there with a provider of remote keys only; its refusals are the page of /cie/callback",
 	"/openapi.json":    "for programs", "/openapi.yaml": "for programs", "/openapi-3.0.json": "for programs", "/healthz": "for programs", "/readyz": "for programs", "/metrics": "for programs",
@@ -36,6 +36,7 @@ var notPages = map[string]string{
 	"/console/records.csv": "a table", "/console/sign/{id}/retry": "leads to the outcome: TestDeskSignsSeveral", "/console/records/{id}/signed": "a document", "/console/records/{id}/signed/{n}": "a document", "/console/records/{id}/certificate.pdf": "a document", "/console/certificates/{id}/evidence/{n}": "a document",
 	"/console/records/{id}/signers/{signer}/remind": "leads to the record", "/console/records/{id}/stop": asksFirst, "/console/records/{id}/delete": asksFirst,
 	"/console/people/{id}/role": "leads to the people", "/console/people/{id}/again": "leads to the people", "/console/people/{id}/remove": asksFirst, "/console/sessions/{id}/end": "leads to the sessions",
+	"/console/passkeys/{id}/remove":  asksFirst,
 	"/console/templates/{id}/delete": asksFirst, "/console/certificates/{id}/cancel": asksFirst,
 	"/sign/*":                              "what is below it is listed by itself",
 	"/sign/{record}/{secret}/pages/{file}": "a picture", "/sign/{record}/{secret}/style.css": "a style sheet", "/sign/{record}/{secret}/logo": "a picture",

@@ -73,6 +73,7 @@ type API struct {
 
 	describe sync.Once
 	spec     description
+	docs     docIndex
 }
 
 // New returns an API without operations.

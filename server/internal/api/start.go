@@ -18,7 +18,7 @@ const docsTop = `{{define "top"}}<!doctype html>
 <link rel="icon" href="/pages/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="/pages/style.css"></head>
 <body><a class="skip" href="#main">Skip to the content</a>
 <header class="site"><div class="bar"><a class="brand" href="/">Rogito</a><nav aria-label="About the API"><ul>
-<li><a href="/docs">Start</a></li><li><a href="/docs/reference">Reference</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/openapi.json">OpenAPI</a></li></ul></nav></div></header>
+<li><a href="/docs">Start</a></li><li><a href="/docs#operations">Operations</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/openapi.json">OpenAPI</a></li></ul></nav></div></header>
 <main id="main" tabindex="-1">{{end}}`
 
 var startPage = template.Must(template.New("start").Funcs(template.FuncMap{"code": codes}).Parse(docsTop + `{{template "top" "The API"}}
@@ -33,11 +33,10 @@ curl {{.URL}}/signatures/$ID/signedDocument -H "Authorization: Bearer $TOKEN" -o
 # verify
 curl {{.URL}}/verify -H "Authorization: Bearer $TOKEN" -F inputDocument=@signed.pdf</code></pre></div>
 <p>A record may end in <code>ERROR</code> with HTTP 200: look at <code>data.state</code>. What a call does not know it names in the header <code>X-Ignored</code>. A call that is repeated with the same <code>Idempotency-Key</code> does nothing twice.</p>
-<p><a class="button" href="/docs/reference">The reference, with examples that run</a></p>
-<h2>The operations</h2>
+<h2 id="operations">The operations</h2>
 {{range .Groups}}<section id="{{.Name}}"><h3>{{.Name}}</h3><p>{{code .Text}}</p>
 <div class="scroll" tabindex="0" role="region" aria-label="{{.Name}}"><table class="list"><thead><tr><th scope="col">Call</th><th scope="col">What it does</th></tr></thead><tbody>{{range .Ops}}
-<tr><td><code>{{.Method}} {{.Path}}</code></td><td><a href="/docs/reference#/{{.Tag}}/{{.ID}}">{{.Summary}}</a></td></tr>{{end}}</tbody></table></div></section>
+<tr><td><code>{{.Method}} {{.Path}}</code></td><td><a href="/docs/reference/{{.ID}}">{{.Summary}}</a></td></tr>{{end}}</tbody></table></div></section>
 {{end}}<h2>For generators</h2>
 <p>The document is at <a href="/openapi.json">/openapi.json</a> and <a href="/openapi.yaml">/openapi.yaml</a> (3.1), and at <a href="/openapi-3.0.json">/openapi-3.0.json</a> for older generators.</p>
 </main></body></html>
@@ -113,5 +112,5 @@ func (a *API) docsPage(w http.ResponseWriter, r *http.Request, t *template.Templ
 		a.fail(w, r, err)
 		return
 	}
-	page("text/html; charset=utf-8", b.String()).ServeHTTP(w, r)
+	page("text/html; charset=utf-8", string(a.fill(b.Bytes()))).ServeHTTP(w, r)
 }
