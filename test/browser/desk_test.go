@@ -119,6 +119,9 @@ func TestDeskLooks(t *testing.T) {
 				b.click("#send") // it stays on the page
 			}
 			b.wait("[role=alert][data-code='110']")
+			if b.attr("#certificatePassword", "aria-invalid") != "true" || !strings.Contains(b.text("#certificatePassword-problem"), "15") {
+				t.Errorf("%+v: what is wrong does not stand at the password", h)
+			}
 			b.sound("desk-sign-refused")
 			b.fill(s, file, second)
 			b.loading(func() { b.click("#send") })

@@ -31,11 +31,11 @@ func (s *server) invite(t testing.TB, email, role string) string {
 }
 
 // passkeys gives a browser an authenticator that knows its user.
-func (b *tab) passkeys() {
+func (b *tab) passkeys(transport string) {
 	b.t.Helper()
 	b.do("WebAuthn.enable", nil, nil)
 	b.do("WebAuthn.addVirtualAuthenticator", map[string]any{"options": map[string]any{
-		"protocol": "ctap2", "transport": "internal", "hasResidentKey": true, "hasUserVerification": true, "isUserVerified": true, "automaticPresenceSimulation": true,
+		"protocol": "ctap2", "transport": transport, "hasResidentKey": true, "hasUserVerification": true, "isUserVerified": true, "automaticPresenceSimulation": true,
 	}}, nil)
 }
 
@@ -48,9 +48,12 @@ func TestDeskPeople(t *testing.T) {
 	link := s.invite(t, "clerk@example.org", "owner")
 
 	b := open(t, &byName, how{Lang: "it", Width: 390, Dark: true})
-	b.passkeys()
+	b.passkeys("internal")
 	b.goTo(link)
 	b.sound("people-join")
+	if got := b.eval("document.querySelector('.qr img').naturalWidth > 100"); got != "true" {
+		t.Error("there is no QR code of the key")
+	}
 	b.loading(func() { b.click("#passkey") })
 	b.wait("#waiting")
 	if got := b.text("h1"); !strings.Contains(got, "clerk@example.org") {
@@ -60,6 +63,27 @@ func TestDeskPeople(t *testing.T) {
 	b.loading(func() { b.click("header.site form button") })
 	b.loading(func() { b.click("#passkey") })
 	b.wait("#waiting")
+
+	b.loading(func() { b.click("a#passkeys") }) // a second one, on another device, and the first is given up
+	if b.has("#passkeys form") {
+		t.Error("the only way in can be removed")
+	}
+	first := b.attr("#passkeys li", "data-id")
+	b.passkeys("usb")
+	b.loading(func() { b.click("#passkey") })
+	if got := b.count("#passkeys li"); got != "2" {
+		t.Fatalf("%s passkeys: %s", got, b.text("main"))
+	}
+	for _, h := range ways {
+		other := openIn(t, b.c, b.context, byName.URL, h)
+		other.goTo("/console/passkeys")
+		other.sound("people-passkeys")
+	}
+	b.loading(func() { b.click("#passkeys li[data-id='" + first + "'] button") })
+	b.loading(func() { b.click("#confirm button") })
+	if got := b.count("#passkeys li"); got != "1" || b.attr("#passkeys li", "data-id") == first {
+		t.Errorf("%s passkeys are left", got)
+	}
 
 	b.goTo("/console/people")
 	b.typeIn("#invite-person [name=email]", "collega@example.org")
