@@ -479,6 +479,9 @@ func TestDeskSignsSeveral(t *testing.T) {
 		if name := b.attr("a#signed", "download"); name != "enc-signed.pdf" {
 			t.Errorf("the rest is called %q", name)
 		}
+		b.loading(func() { b.click("#before a") })
+		b.loading(func() { b.click("#next a") }) // and back
+		b.wait("#before")
 		b.goTo("/console/records?state=PARTLY")
 		if got := b.text("tr[data-id] .state"); got != want || b.count("tr[data-id]") != fmt.Sprint(i+1) {
 			t.Errorf("%+v: in the list: %q", h, got)

@@ -108,6 +108,8 @@ func (c *Certificate) happened(e *audit.Entry, lang paper.Lang) (what look.Text,
 			English: fmt.Sprintf("The caller's server was told of the outcome (attempt %d: %s)", d.Attempt, status.English),
 			Italian: fmt.Sprintf("L'esito è stato comunicato al server del richiedente (tentativo %d: %s)", d.Attempt, status.Italian),
 		}, ""
+	case ledger.KindRetry:
+		return look.T("What was not signed and what was tried again are two records", "Ciò che non era stato firmato e il nuovo tentativo sono due pratiche"), ""
 	case "retention":
 		return look.T("The documents were deleted at the end of their retention", "I documenti sono stati cancellati alla fine del periodo di conservazione"), ""
 	case audit.KindErased:

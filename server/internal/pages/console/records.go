@@ -3,12 +3,14 @@ package console
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,7 +61,32 @@ type recordPage struct {
 	People     []person
 	MayStop    bool
 	MayDelete  bool
-	Letters    []letter // that a sandbox did not send
+	Letters    []letter    // that a sandbox did not send
+	Next       string      // record of what was tried again
+	Before     string      // record that this is the rest of
+	Remarks    []look.Text // on the visible signature
+}
+
+// trail reads what the log of a record tells of its neighbours and of its stamp.
+func (p *recordPage) trail(kind string, detail []byte) {
+	switch kind {
+	case ledger.KindRetry:
+		var one ledger.Retry
+		if json.Unmarshal(detail, &one) == nil {
+			p.Next, p.Before = cmp.Or(one.Next, p.Next), cmp.Or(one.Before, p.Before)
+		}
+	case "signature":
+		var one struct {
+			Remarks []string `json:"remarks"`
+		}
+		if json.Unmarshal(detail, &one) == nil {
+			for _, text := range one.Remarks {
+				if said := remarks.in(text); !slices.Contains(p.Remarks, said) {
+					p.Remarks = append(p.Remarks, said)
+				}
+			}
+		}
+	}
 }
 
 type document struct {
@@ -221,6 +248,14 @@ func (d *Desk) outcome(v *visit) error {
 	if err != nil {
 		return err
 	}
+	_, entries, err := d.Signing.Trail(v.ctx(), v.accountID(), p.R.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		_, detail := e.Text()
+		p.trail(e.Kind, detail)
+	}
 	p.Title = look.T("Signing", "Firma in corso")
 	switch p.R.State {
 	case ledger.Done:
@@ -255,6 +290,7 @@ func (d *Desk) record(v *visit) error {
 	}
 	for _, e := range entries {
 		log, detail := e.Text()
+		p.trail(e.Kind, detail)
 		name, ok := events[e.Kind]
 		if !ok {
 			name = look.Same(e.Kind)

@@ -117,7 +117,11 @@ func (d *Desk) retry(v *visit) error {
 		p.files = append(p.files, request.Document{Name: one.Name, Source: w.Source()})
 	}
 	r, err := d.once(ctx, v, p, func(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
-		return d.submitRest(ctx, v, p, old.R)
+		r, err := d.submitRest(ctx, v, p, old.R)
+		if err == nil && !(r.State == ledger.Error && correctable(r.ErrorNumber)) {
+			err = d.Signing.Retried(ctx, old.R, r)
+		}
+		return r, err
 	})
 	if err == nil && r.State == ledger.Error && correctable(r.ErrorNumber) {
 		err = refusalOf(r)

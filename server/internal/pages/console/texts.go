@@ -101,6 +101,7 @@ var events = map[string]look.Text{
 	"download":   look.T("Downloaded", "Scaricato"),
 	"approval":   look.T("Approved", "Approvato"),
 	"error":      look.T("Failed", "Non riuscita"),
+	"retry":      look.T("Tried again", "Nuovo tentativo"),
 	"retention":  look.T("Files deleted", "File cancellati"),
 	"erased":     look.T("Details erased", "Dettagli cancellati"),
 	"signer":     look.T("Signer", "Firmatario"),
@@ -115,9 +116,28 @@ var attributes = map[string]look.Text{
 	"dateOfBirth": look.T("Date of birth", "Data di nascita"), "country": look.T("Country", "Paese"), "email": look.T("E-mail", "Posta elettronica"), "mobile": look.T("Mobile", "Cellulare"),
 }
 
+// remarks on a visible signature, as people read them.
+var remarks = sentences{
+	{
+		regexp.MustCompile(`^the visible signature was moved onto the page, to (\S+): page (\d+) is (\d+) by (\d+) points$`),
+		look.T("The visible signature was moved onto the page, to %s: page %s is %s by %s points.", "La firma visibile è stata spostata dentro la pagina, in %s: la pagina %s misura %s per %s punti."),
+	},
+	{
+		regexp.MustCompile(`^not all of the text fits the visible signature; a box larger than (\d+) by (\d+) points helps$`),
+		look.T("Not all of the text fits the visible signature; a box larger than %s by %s points helps.", "Non tutto il testo sta nella firma visibile; serve un riquadro più grande di %s per %s punti."),
+	},
+	{
+		regexp.MustCompile(`^the text of the visible signature is hard to read: its smallest letters are (\S+) points high; a box larger than (\d+) by (\d+) points helps$`),
+		look.T("The text of the visible signature is hard to read: its smallest letters are %s points high; a box larger than %s by %s points helps.", "Il testo della firma visibile si legge male: le lettere più piccole sono alte %s punti; serve un riquadro più grande di %s per %s punti."),
+	},
+	{regexp.MustCompile(`^there is no field (".*") to lock$`), look.T("There is no field %s to lock.", "Non c'è un campo %s da bloccare.")},
+}
+
 // logs are the sentences of the audit log, which are English, as people read
 // them.
 var logs = sentences{
+	{regexp.MustCompile(`^what was not signed was tried again$`), look.T("What was not signed became a record of its own", "Ciò che non era stato firmato è diventato una pratica a sé")},
+	{regexp.MustCompile(`^this is the rest of another record$`), look.T("This is the rest of another record", "Questo è il resto di un'altra pratica")},
 	{regexp.MustCompile(`^new signature request from (.*)$`), look.T("From the address %s", "Dall'indirizzo %s")},
 	{regexp.MustCompile(`^input document \d+ with MD5 \w+ and SHA-256 (\w+)$`), look.T("SHA-256 %s", "Impronta SHA-256 %s")},
 	{regexp.MustCompile(`^validated document with MD5 \w+ and SHA-256 (\w+)$`), look.T("To be signed: SHA-256 %s", "Da firmare: impronta SHA-256 %s")},

@@ -19,7 +19,7 @@ type Book struct{ Ledger *Ledger }
 
 // Kinds are those of the events of a signature.
 var Kinds = []string{
-	"request", "input", "validation", "approval", "key-use", "signature", "timestamp", "signed", "error", "retention", "download", KindPerson, kindClosing, audit.KindErased,
+	"request", "input", "validation", "approval", "key-use", "signature", "timestamp", "signed", "error", "retention", "download", KindRetry, KindPerson, kindClosing, audit.KindErased,
 }
 
 // Owns says that an event of a kind is about a signature.

@@ -201,6 +201,7 @@ type signatureDetail struct {
 	Certificates     [][]byte       `json:"certificates"`
 	Index            int            `json:"index"`
 	Level            string         `json:"level"`
+	Remarks          []string       `json:"remarks,omitempty"`
 	Revocation       []evidence     `json:"revocation"`
 	ToBeSigned       []byte         `json:"toBeSigned,omitempty"`
 	ToBeSignedDigest string         `json:"toBeSignedDigest,omitempty"`
@@ -216,7 +217,7 @@ type evidence struct {
 func (e *Events) signatureDetail(out *rogito.Signed, level string, index int) signatureDetail {
 	d := signatureDetail{
 		Algorithm: out.Signature.Algorithm, Certificates: append([][]byte{e.Certificate.DER}, e.Certificate.Chain...), Index: index, Level: level,
-		Revocation: revocation(out), ToBeSigned: out.Signature.ToBeSigned, Value: out.Signature.Value,
+		Remarks: out.Remarks, Revocation: revocation(out), ToBeSigned: out.Signature.ToBeSigned, Value: out.Signature.Value,
 	}
 	if len(d.ToBeSigned) > 0 {
 		d.ToBeSignedDigest = ades.FactID(d.ToBeSigned)
