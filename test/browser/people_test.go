@@ -514,33 +514,6 @@ func TestSignerCorrects(t *testing.T) {
 	}
 }
 
-// An advanced signature after SPID, by the demo; another person does not count.
-func TestSignerBySPID(t *testing.T) {
-	s := startServer(t, "ROGITO_IDENTIFY_DEMO=true")
-	r := s.ask(t, "/EU-AES", nil, map[string]any{"name": "Mario", "surname": "Rossi", "email": "ada@example.org", "identification": []string{"spid", "cie"}, "signatures": []any{}})
-	b := open(t, s, how{Lang: "it"})
-	b.goTo(r.Signers[0].URL)
-	b.sound("signer-identify")
-	b.loading(func() { b.click("a.spid") })
-	b.wait("#person-1")
-	b.loading(func() { b.click("#person-1") })
-	b.loading(func() { b.click("form button") }) // back to the service
-	b.wait("#problem")
-	if got := b.attr("#problem", "data-code"); got != "312" {
-		t.Errorf("another person is %s", got)
-	}
-	b.sound("signer-another")
-	b.goTo(r.Signers[0].URL)
-	b.loading(func() { b.click("a.spid") })
-	b.wait("#person-0")
-	b.loading(func() { b.click("#person-0") })
-	b.loading(func() { b.click("form button") })
-	b.wait("#sign")
-	b.sound("signer-advanced")
-	b.signs()
-	s.reach(t, r.ID, "DONE")
-}
-
 // With a certificate of one's own of this server.
 func TestSignerWithOwnCertificate(t *testing.T) {
 	s := startServer(t)

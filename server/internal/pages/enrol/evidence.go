@@ -8,7 +8,6 @@ import (
 	_ "image/gif" // pictures that can be decoded
 	_ "image/jpeg"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"path"
 	"strings"
@@ -115,11 +114,6 @@ func (p *Pages) decodes(r io.Reader) error {
 		return look.Refusal(fault.BadField, noPicture)
 	}
 	return nil
-}
-
-// shuffle puts providers into an order of chance.
-func shuffle(all []look.Link) {
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 }
 
 // sniffed bytes of an upload are looked at.

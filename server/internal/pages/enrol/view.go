@@ -213,8 +213,5 @@ func (p *Pages) providers(r *http.Request, c *enroll.Certificate, method string)
 	for _, one := range p.enroll.Providers(r.Context(), method) {
 		all = append(all, look.Link{Path: linkPath(c) + "/" + method + "?" + parameter + "=" + url.QueryEscape(one.ID), Name: look.Same(one.Name)})
 	}
-	if method == "spid" { // AgID: none of them is always the first
-		shuffle(all)
-	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
@@ -48,6 +49,9 @@ func (s *Site) funcs(l paper.Lang) template.FuncMap {
 			e := &Entrance{Method: method, Words: "Entra con " + strings.ToUpper(method), Providers: providers}
 			if name := s.Artwork[method]; name != "" {
 				e.Logo = s.assets() + name
+			}
+			if method == "spid" { // AgID: none of them is always the first
+				rand.Shuffle(len(providers), func(i, j int) { providers[i], providers[j] = providers[j], providers[i] })
 			}
 			return e
 		},

@@ -393,10 +393,8 @@ func (p *Pages) decline(_ http.ResponseWriter, r *http.Request, v *people.Visit)
 // away is a way to be identified, with where it leads.
 type away struct {
 	Method    string
-	Providers []link
+	Providers []look.Link
 }
-
-type link struct{ Name, URL string }
 
 // parameters name the provider in the address of a method.
 var parameters = map[string]string{"spid": "idp", "cie": "provider"}
@@ -405,11 +403,13 @@ func (p *Pages) awayOf(ctx context.Context, v *people.Visit, method string) away
 	a := away{Method: method}
 	parameter, elsewhere := parameters[method]
 	if !elsewhere {
-		a.Providers = []link{{"", v.Path() + "/" + method}}
+		a.Providers = []look.Link{{Path: v.Path() + "/" + method, Name: look.T("Use your card (CNS)", "Usa la tua carta (CNS)")}}
 		return a
 	}
 	for _, one := range p.People.Providers(ctx, method) {
-		a.Providers = append(a.Providers, link{one.Name, v.Path() + "/" + method + "?" + parameter + "=" + url.QueryEscape(one.ID)})
+		a.Providers = append(a.Providers, look.Link{
+			Path: v.Path() + "/" + method + "?" + parameter + "=" + url.QueryEscape(one.ID), Name: look.Same(one.Name),
+		})
 	}
 	return a
 }
