@@ -14,6 +14,7 @@ func (b *bench) signing() {
 	b.takeOver("Where the time of one PAdES-B of 100 KB over HTTP goes: milliseconds of the server's own and of the system's", "./server", "TestSigningTime", "account: ")
 	b.takeOver("Mass signing of small PDFs, client and server in one process", "./server", "TestMassSigning", "mass: ", "| what | measured |", "|---|---|")
 	b.takeOver("Another account's signature of a small PDF beside a backlog, client and server apart", "./server/blackbox", "TestBesideABacklog", "backlog: ", "| what | measured |", "|---|---|")
+	b.takeOver("A signature of a small PDF beside requests that people are about to sign, two installations in turns", "./server/blackbox", "TestBesidePeople", "people: ", "| what | measured |", "|---|---|")
 	b.takeOver("PAdES-B of 100 KB on several servers with one PostgreSQL and one bucket, each on its share of the cores", "./server/blackbox", "TestSeveralServers", "servers: ")
 }
 
