@@ -40,7 +40,12 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %v", q, err)
 		}
 	}
-	for template, good := range map[string]bool{"": true, "https://geo.example.org/?q={q}": true, "https://geo.example.org/": false, "geo.example.org/{q}": false, "file:///{q}": false, "https://{q}.example.org/": false, "https://{q}@geo.example.org/?q={q}": false, "https://geo.example.org:{q}/": false} {
+	for template, good := range map[string]bool{
+		"": true, "https://geo.example.org/?q={q}": true, "https://geo.example.org/{q}.json?key=k": true, "https://geo.example.org/": false, "geo.example.org/{q}": false, "file:///{q}": false,
+		// Visitors do not say who is asked.
+		"https://{q}/": false, "https://{q}.example.org/?q={q}": false, "https://geo.example.org{q}/": false, "https://geo.example.org:{q}/?q={q}": false,
+		"https://{q}@geo.example.org/?q={q}": false, "https://geo.example.org/#{q}": false, "https{q}://geo.example.org/?q={q}": false,
+	} {
 		if err := Check(template); (err == nil) != good {
 			t.Errorf("%q: %v", template, err)
 		}
