@@ -88,17 +88,6 @@ func gapSlip(l *lexer) (*Kind, bool) {
 // foundHeader reports whether a rebuilding reader would find the head of an
 // object or a trailer in these bytes; in a comment also another file header.
 func foundHeader(b []byte, prefix bool) bool {
-	if bytes.Contains(b, []byte("trailer")) || bytes.Contains(b, []byte("xref")) || !prefix && bytes.Contains(b, []byte("%PDF-")) {
-		return true
-	}
-	for i := 0; ; {
-		k := bytes.Index(b[i:], []byte("obj"))
-		if k < 0 {
-			return false
-		}
-		if _, ok := objectBefore(b, i+k); ok {
-			return true
-		}
-		i += k + 3
-	}
+	return bytes.Contains(b, []byte("trailer")) || bytes.Contains(b, []byte("xref")) || !prefix && bytes.Contains(b, []byte("%PDF-")) ||
+		beginsObject(b)
 }

@@ -94,10 +94,7 @@ func (a *auditor) statesOf(num int) []state {
 	return a.states[from:to]
 }
 
-// inForce is what counts for a number in a revision; ok is false where nothing
-// was said yet.
-func (a *auditor) inForce(num, rev int) (e entry, ok bool) { return inForce(a.statesOf(num), rev) }
-
+// inForce is what counts in a revision; ok is false where nothing was said yet.
 func inForce(states []state, rev int) (e entry, ok bool) {
 	for _, s := range states {
 		if int(s.rev) > rev {
@@ -140,7 +137,7 @@ func (a *auditor) reference(r Ref) error {
 	if len(states) == 1 && states[0].rev <= a.from.rev && states[0].entry.kind == entryInFile && int(states[0].entry.gen) == r.Gen {
 		return nil // by far the most
 	}
-	if !a.usedAs(states, r) {
+	if !usedAs(states, r) {
 		a.depend(r.Num)
 	}
 	from, until := int(a.from.rev), a.until
@@ -175,7 +172,7 @@ func (a *auditor) reference(r Ref) error {
 				a.note(begin, begin-1, placeName(a.from), slipTaken, r.Num, begin)
 			}
 		default:
-			if fill := a.filled(states, i+1); fill > 0 && a.reachable(int(a.from.num), lo) {
+			if fill := filled(states[i+1:]); fill > 0 && a.reachable(int(a.from.num), lo) {
 				a.note(fill, min(hi, fill)-1, placeName(a.from), slipFilled, r.Num, fill)
 			}
 		}
@@ -187,7 +184,7 @@ func (a *auditor) reference(r Ref) error {
 }
 
 // usedAs says whether the newest state of an object is the one referred to.
-func (a *auditor) usedAs(states []state, r Ref) bool {
+func usedAs(states []state, r Ref) bool {
 	if len(states) == 0 {
 		return false
 	}
@@ -200,11 +197,11 @@ func (a *auditor) usedAs(states []state, r Ref) bool {
 	return false
 }
 
-// filled is the first revision, from a state on, in which the object is in use.
-func (a *auditor) filled(states []state, i int) int {
-	for ; i < len(states); i++ {
-		if states[i].entry.kind != entryFree {
-			return int(states[i].rev)
+// filled is the first revision in which the object is in use.
+func filled(states []state) int {
+	for _, s := range states {
+		if s.entry.kind != entryFree {
+			return int(s.rev)
 		}
 	}
 	return 0
@@ -323,8 +320,9 @@ func (a *auditor) contents(p place, os *objectStream) error {
 	}
 	for i := range os.numbers {
 		num = os.numbers[i]
-		e, ok := a.inForce(num, int(p.rev))
-		if !ok || !a.says(num, int(p.rev)) {
+		states := a.statesOf(num)
+		e, _ := inForce(states, int(p.rev))
+		if !slices.ContainsFunc(states, func(s state) bool { return s.rev == p.rev }) {
 			a.note(int(p.rev), a.last, placeName(p), slipPackExtra, num)
 			continue
 		}
@@ -361,16 +359,6 @@ func (a *auditor) contents(p place, os *objectStream) error {
 		}
 	}
 	return nil
-}
-
-// says reports whether a revision itself says something of a number.
-func (a *auditor) says(num, rev int) bool {
-	for _, s := range a.statesOf(num) {
-		if int(s.rev) == rev {
-			return true
-		}
-	}
-	return false
 }
 
 // encryption wants one key for all revisions: whoever adds, drops or changes it

@@ -169,18 +169,10 @@ func (a *auditor) linearised() error {
 	if err != nil {
 		return err
 	}
-	if n := afterEndobj(buf); n < 0 || end+int64(n) != d.startxref {
+	l := lexer{buf: buf, last: true}
+	bad := l.keyword("endobj")
+	if l.space(); bad != nil || end+int64(l.pos) != d.startxref {
 		a.note(a.last, a.last, "the linearisation dictionary", slipLinearised)
 	}
 	return nil
-}
-
-// afterEndobj is where the next token begins behind endobj, -1 if there is none.
-func afterEndobj(buf []byte) int {
-	l := lexer{buf: buf, last: true}
-	if l.keyword("endobj") != nil {
-		return -1
-	}
-	l.space()
-	return l.pos
 }

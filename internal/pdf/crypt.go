@@ -138,23 +138,21 @@ func (c *crypt) objectKey(m method, ref Ref) []byte {
 }
 
 func (c *crypt) open(m method, ref Ref, data []byte) ([]byte, error) {
-	switch m {
-	case methodIdentity:
-		return data, nil
-	case methodRC4:
-		return rc4Apply(c.objectKey(m, ref), data)
-	}
-	return aesOpen(c.objectKey(m, ref), data)
+	return c.apply(aesOpen, m, ref, data)
 }
 
 func (c *crypt) seal(m method, ref Ref, data []byte) ([]byte, error) {
+	return c.apply(aesSeal, m, ref, data)
+}
+
+func (c *crypt) apply(aes func(key, data []byte) ([]byte, error), m method, ref Ref, data []byte) ([]byte, error) {
 	switch m {
 	case methodIdentity:
 		return data, nil
 	case methodRC4:
 		return rc4Apply(c.objectKey(m, ref), data)
 	}
-	return aesSeal(c.objectKey(m, ref), data)
+	return aes(c.objectKey(m, ref), data)
 }
 
 func rc4Apply(key, data []byte) ([]byte, error) {

@@ -325,11 +325,7 @@ func (p *parser) streamStart(obj Object) (int64, error) {
 		return 0, errShort
 	}
 	if _, ok := obj.(*Dict); !ok || len(p.buf)-p.pos < 6 || string(p.buf[p.pos:p.pos+6]) != "stream" {
-		if w, err := p.word(); err != nil || string(w) != "endobj" {
-			// Tolerated, as every reader does: the object itself is whole.
-			return 0, nil // a missing endobj is harmless
-		}
-		return 0, nil
+		return 0, nil // whatever follows, the object itself is whole
 	}
 	p.pos += 6
 	switch {
@@ -430,17 +426,19 @@ func (d *Document) Name(o Object) Name {
 // Text resolves to a text string as UTF-8, empty when the object is something
 // else.
 func (d *Document) Text(o Object) string {
-	o, err := d.Resolve(o)
-	if err != nil {
-		return ""
-	}
-	s, _ := o.(String)
-	return DecodeText(s.Bytes)
+	return DecodeText(d.StringBytes(o))
 }
 
 // StringBytes resolves to the bytes of a string, nil when the object is
 // something else.
-func (d *Document) StringBytes(o Object) []byte { return d.bytes(o) }
+func (d *Document) StringBytes(o Object) []byte {
+	o, err := d.Resolve(o)
+	if err != nil {
+		return nil
+	}
+	s, _ := o.(String)
+	return s.Bytes
+}
 
 // Root is the reference to the catalog.
 func (d *Document) Root() Ref {

@@ -88,7 +88,8 @@ func (d *Document) looseSpan(dict *Dict, start int64) (Span, error) {
 			return Span{}, err
 		}
 		i := bytes.Index(buf, []byte("endstream"))
-		if j := bytes.Index(buf, []byte("endobj")); j >= 0 && (i < 0 || j < i && nextObject(buf[j:i])) {
+		// Where another object begins before it, the endstream is that one's.
+		if j := bytes.Index(buf, []byte("endobj")); j >= 0 && (i < 0 || j < i && beginsObject(buf[j:i])) {
 			i = j
 		}
 		if i >= 0 {
@@ -96,19 +97,4 @@ func (d *Document) looseSpan(dict *Dict, start int64) (Span, error) {
 		}
 	}
 	return Span{start, d.size}, nil
-}
-
-// nextObject says whether another object begins in what stands between the end of
-// one and the end of a stream: then that is the other's stream.
-func nextObject(b []byte) bool {
-	for i := 0; ; i++ {
-		k := bytes.Index(b[i:], []byte("obj"))
-		if k < 0 {
-			return false
-		}
-		i += k
-		if _, ok := objectBefore(b, i); ok {
-			return true
-		}
-	}
 }

@@ -1,8 +1,6 @@
 package pdf
 
 import (
-	"bytes"
-	"compress/zlib"
 	"errors"
 
 	"rogito.dev/rogito/internal/limits"
@@ -88,12 +86,8 @@ func (d *Document) Mended(s *Stream) (*Stream, error) {
 		dict.Set("DecodeParms", with)
 		return &Stream{Dict: dict, Data: data}, nil
 	}
-	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
-	_, _ = z.Write(data) // a buffer takes everything
-	_ = z.Close()
 	dict.Set("Filter", Name("FlateDecode"))
-	return &Stream{Dict: dict, Data: b.Bytes()}, nil
+	return &Stream{Dict: dict, Data: deflated(data)}, nil
 }
 
 // picture reports whether a filter decodes pictures.

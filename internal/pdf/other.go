@@ -108,26 +108,18 @@ func (s *section) keepOnly(keep func(num int) bool) *section {
 // when they find them broken. The encryption stays the same.
 func (d *Document) rebuilt() (*Document, error) {
 	seal, root := d.crypt, d.trailer.Get("Root")
-	objects, trailers, err := d.scan()
-	if err != nil {
+	d.crypt = nil
+	objects, err := d.tableAnew()
+	if err != nil || len(objects) == 0 {
 		return nil, err
 	}
-	s := &section{runs: runsOf(entriesOf(objects))}
-	d.sections, d.crypt = []*section{s}, nil
-	if objects, err = d.outside(objects); err != nil || len(objects) == 0 {
+	if !d.trailer.Has("Root") {
+		d.trailer.Set("Root", root)
+	}
+	d.crypt = seal
+	if err := d.addCompressed(objects); err != nil {
 		return nil, err
 	}
-	all := entriesOf(objects)
-	s.runs = runsOf(all)
-	s.trailer = d.rebuildTrailer(trailers, objects)
-	if !s.trailer.Has("Root") {
-		s.trailer.Set("Root", root)
-	}
-	d.trailer, d.crypt = s.trailer, seal
-	if err := d.addCompressed(s, all, objects); err != nil {
-		return nil, err
-	}
-	d.revisions = []Revision{{Number: 1, EOF: d.size, End: d.size, count: 1}}
 	if _, err := d.Catalog(); err != nil {
 		return nil, nil //nolint:nilerr // no document
 	}

@@ -32,10 +32,10 @@ func (d *Document) security(dict *Dict) (*security, error) {
 	if m, err := d.Resolve(dict.Get("EncryptMetadata")); err == nil && m == Bool(false) {
 		s.encryptMetadata = false
 	}
-	s.o, s.u = d.bytes(dict.Get("O")), d.bytes(dict.Get("U"))
-	s.oe, s.ue = d.bytes(dict.Get("OE")), d.bytes(dict.Get("UE"))
+	s.o, s.u = d.StringBytes(dict.Get("O")), d.StringBytes(dict.Get("U"))
+	s.oe, s.ue = d.StringBytes(dict.Get("OE")), d.StringBytes(dict.Get("UE"))
 	if id, err := d.Array(d.trailer.Get("ID")); err == nil && len(id) > 0 {
-		s.id = d.bytes(id[0])
+		s.id = d.StringBytes(id[0])
 	}
 	need := 32
 	if s.revision >= 5 {
@@ -57,15 +57,6 @@ func (d *Document) security(dict *Dict) (*security, error) {
 		return nil, errMalformed("Encrypt/Length", "%d bits", s.length*8)
 	}
 	return s, nil
-}
-
-func (d *Document) bytes(o Object) []byte {
-	o, err := d.Resolve(o)
-	if err != nil {
-		return nil
-	}
-	s, _ := o.(String)
-	return s.Bytes
 }
 
 // open returns the file's key when the password is right for the user or the

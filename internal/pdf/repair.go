@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sort"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -27,31 +26,39 @@ func (d *Document) repair(password string) error {
 	clear(d.cache)
 	d.streams = nil
 	d.work.forgetStreams()
-	objects, trailers, err := d.scan()
+	objects, err := d.tableAnew()
 	if err != nil {
 		return err
 	}
 	if len(objects) == 0 {
 		return broken
 	}
-	all := entriesOf(objects)
-	s := &section{runs: runsOf(all)}
-	d.sections = []*section{s}
-	if objects, err = d.outside(objects); err != nil {
-		return err
-	}
-	all = entriesOf(objects)
-	s.runs = runsOf(all)
-	s.trailer = d.rebuildTrailer(trailers, objects)
-	d.trailer = s.trailer
 	if err := d.unlock(password); err != nil {
 		return err
 	}
-	if err := d.addCompressed(s, all, objects); err != nil {
+	if err := d.addCompressed(objects); err != nil {
 		return err
 	}
-	d.revisions = []Revision{{Number: 1, EOF: d.size, End: d.size, count: 1}}
 	return d.findCatalog(broken)
+}
+
+// tableAnew makes one section, and a trailer, of the objects that stand in the
+// file; what object streams hold is not among them yet.
+func (d *Document) tableAnew() ([]found, error) {
+	objects, trailers, err := d.scan()
+	if err != nil {
+		return nil, err
+	}
+	s := &section{runs: runsOf(entriesOf(objects))}
+	d.sections = []*section{s}
+	if objects, err = d.outside(objects); err != nil {
+		return nil, err
+	}
+	s.runs = runsOf(entriesOf(objects))
+	s.trailer = d.rebuildTrailer(trailers, objects)
+	d.trailer = s.trailer
+	d.revisions = []Revision{{Number: 1, EOF: d.size, End: d.size, count: 1}}
+	return objects, nil
 }
 
 // entriesOf lists objects; of several with one number the last in the file counts.
@@ -190,6 +197,20 @@ func objectBefore(buf []byte, i int) (found, bool) {
 
 var endOfFile = []byte("%%EOF")
 
+// beginsObject reports whether the head of an object stands in these bytes.
+func beginsObject(b []byte) bool {
+	for i := 0; ; i++ {
+		k := bytes.Index(b[i:], []byte("obj"))
+		if k < 0 {
+			return false
+		}
+		i += k
+		if _, ok := objectBefore(b, i); ok {
+			return true
+		}
+	}
+}
+
 // numberBefore reads the digits before position i, white space between.
 func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
 	end := i
@@ -267,8 +288,8 @@ func (d *Document) probe(f found, word string) *Dict {
 
 // addCompressed adds the objects inside object streams that stand in the file
 // after, or without, a plain definition of the same number.
-func (d *Document) addCompressed(s *section, all map[int]entry, objects []found) error {
-	sort.SliceStable(objects, func(i, j int) bool { return objects[i].offset < objects[j].offset })
+func (d *Document) addCompressed(objects []found) error {
+	all := entriesOf(objects)
 	for _, f := range objects {
 		if all[f.ref.Num].offset != f.offset {
 			continue // replaced later in the file
@@ -290,7 +311,7 @@ func (d *Document) addCompressed(s *section, all map[int]entry, objects []found)
 			}
 		}
 	}
-	s.runs = runsOf(all)
+	d.sections[0].runs = runsOf(all)
 	clear(d.cache)
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"compress/zlib"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -86,14 +86,12 @@ func (u *Update) Edit(ref Ref) (*Dict, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := u.objects[ref.Num]; ok {
-		if d, ok := o.(*Dict); ok {
-			return d, nil
-		}
-	}
 	d, ok := o.(*Dict)
 	if !ok {
 		return nil, errMalformed("object "+ref.String(), "no dictionary")
+	}
+	if _, ok := u.objects[ref.Num]; ok {
+		return d, nil
 	}
 	d = d.Clone()
 	u.Set(ref, d)
@@ -209,17 +207,12 @@ func (d *Document) lead() (string, error) {
 }
 
 func (d *Document) streamStyle() bool {
-	if d.repaired != nil {
-		for _, r := range d.sections[0].runs {
-			for _, e := range r.entries {
-				if e.kind == entryInStream {
-					return true // only a stream can point into object streams
-				}
-			}
-		}
-		return false
+	if d.repaired == nil {
+		return d.sections[0].stream
 	}
-	return d.sections[0].stream
+	return slices.ContainsFunc(d.sections[0].runs, func(r run) bool { // only a stream can point into object streams
+		return slices.ContainsFunc(r.entries, func(e entry) bool { return e.kind == entryInStream })
+	})
 }
 
 // takeOver lists every object of a repaired file, whose own chain is of no use.
@@ -237,10 +230,7 @@ func (u *Update) takeOver(all *numbered) {
 
 func (w *printer) indirect(ref Ref, o Object) error {
 	w.ref = ref
-	w.buf = strconv.AppendInt(w.buf, int64(ref.Num), 10)
-	w.buf = append(w.buf, ' ')
-	w.buf = strconv.AppendInt(w.buf, int64(ref.Gen), 10)
-	w.buf = append(w.buf, " obj\n"...)
+	w.buf = fmt.Appendf(w.buf, "%d %d obj\n", ref.Num, ref.Gen)
 	if err := w.object(o); err != nil {
 		return err
 	}
@@ -265,7 +255,7 @@ func (u *Update) trailer(size int) *Dict {
 
 func (u *Update) writeTable(w *printer, all numbered) error {
 	at := u.bases + int64(len(w.buf))
-	if at > 9_999_999_999 {
+	if at > maxTableOffset {
 		return errors.New("file too large for a cross-reference table")
 	}
 	w.buf = append(w.buf, "xref\n"...)
@@ -276,9 +266,7 @@ func (u *Update) writeTable(w *printer, all numbered) error {
 			if e.kind == entryFree {
 				kind = 'f'
 			}
-			w.buf = appendPadded(w.buf, e.offset, 10)
-			w.buf = appendPadded(append(w.buf, ' '), int64(e.gen), 5)
-			w.buf = append(w.buf, ' ', kind, '\r', '\n')
+			w.buf = fmt.Appendf(w.buf, "%010d %05d %c\r\n", e.offset, e.gen, kind)
 		}
 	}
 	w.buf = append(w.buf, "trailer\n"...)
@@ -290,14 +278,12 @@ func (u *Update) writeTable(w *printer, all numbered) error {
 	return nil
 }
 
-// appendPadded writes a number with leading zeros.
-func appendPadded(dst []byte, n int64, width int) []byte {
-	var digits [20]byte
-	b := strconv.AppendInt(digits[:0], n, 10)
-	for range width - len(b) {
-		dst = append(dst, '0')
-	}
-	return append(dst, b...)
+func deflated(data []byte) []byte {
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	_, _ = z.Write(data) // a buffer takes everything
+	_ = z.Close()
+	return b.Bytes()
 }
 
 func (u *Update) writeStream(w *printer, all numbered) error {
@@ -326,11 +312,7 @@ func (u *Update) writeStream(w *printer, all numbered) error {
 	dict.Set("Index", index)
 	dict.Set("W", Array{Integer(1), Integer(wide), Integer(3)})
 	if len(rows) > 512 {
-		var z bytes.Buffer
-		zw := zlib.NewWriter(&z)
-		_, _ = zw.Write(rows) // a bytes.Buffer takes everything
-		_ = zw.Close()
-		rows = z.Bytes()
+		rows = deflated(rows)
 		dict.Set("Filter", Name("FlateDecode"))
 	}
 	w.crypt = nil // a cross-reference stream is never encrypted

@@ -1,9 +1,9 @@
 package pdf
 
 import (
+	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 )
 
@@ -38,10 +38,7 @@ func (w *printer) object(o Object) error {
 	case String:
 		return w.string(x)
 	case Ref:
-		w.buf = strconv.AppendInt(w.buf, int64(x.Num), 10)
-		w.buf = append(w.buf, ' ')
-		w.buf = strconv.AppendInt(w.buf, int64(x.Gen), 10)
-		w.buf = append(w.buf, " R"...)
+		w.buf = append(w.buf, x.String()...)
 	case Array:
 		return w.array(x)
 	case *Dict:
@@ -53,25 +50,12 @@ func (w *printer) object(o Object) error {
 	case *Placeholder:
 		x.Offset = int64(len(w.buf))
 		w.buf = append(w.buf, x.Open...)
-		start := len(w.buf)
-		w.buf = slices.Grow(w.buf, x.Size)[:start+x.Size]
-		fill(w.buf[start:], x.Fill)
+		w.buf = append(w.buf, bytes.Repeat([]byte{x.Fill}, x.Size)...)
 		w.buf = append(w.buf, x.Close...)
 	default:
 		return fmt.Errorf("write object of type %T", o)
 	}
 	return nil
-}
-
-// fill sets every byte, doubling what is set.
-func fill(b []byte, c byte) {
-	if len(b) == 0 {
-		return
-	}
-	b[0] = c
-	for n := 1; n < len(b); n *= 2 {
-		copy(b[n:], b[:n])
-	}
 }
 
 func (w *printer) name(n Name) {

@@ -1,6 +1,10 @@
 package revision
 
-import "rogito.dev/rogito/internal/pdf"
+import (
+	"slices"
+
+	"rogito.dev/rogito/internal/pdf"
+)
 
 // catalogKeys says what a difference under a key of the catalog is called
 // (ISO 32000-2, table 29). A key that is not here is unexplained.
@@ -50,7 +54,7 @@ func (c *comparison) names(a, b *pdf.Dict) {
 		case "JavaScript":
 			c.add(difference{what: "actions", name: string(key)})
 		case "AP": // appearances that only scripts ask for
-			if c.isNull(c.old, a.Get(key)) && !c.new.scripted() {
+			if c.old.isNull(a.Get(key)) && !c.new.scripted() {
 				c.add(difference{what: "names+"})
 				continue
 			}
@@ -75,15 +79,7 @@ func (c *comparison) permissions(a, b *pdf.Dict) {
 
 func (c *comparison) isSignatureValue(o pdf.Object) bool {
 	ref, ok := o.(pdf.Ref)
-	if !ok {
-		return false
-	}
-	for _, f := range c.new.fields {
-		if c.new.kind(f) == "Sig" && f.attrs.Get("V") == ref {
-			return true
-		}
-	}
-	return false
+	return ok && slices.ContainsFunc(c.new.fields, func(f *field) bool { return c.new.kind(f) == "Sig" && f.attrs.Get("V") == ref })
 }
 
 // scripted reports whether there is a script anywhere.

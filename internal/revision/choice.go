@@ -82,7 +82,7 @@ func (c *comparison) redrawnButton(was, is *field) string {
 				return why
 			}
 		}
-		if slices.ContainsFunc(old.Entries, func(e pdf.Entry) bool { return !c.isNull(c.old, e.Value) && c.isNull(c.new, ap.Get(e.Key)) }) {
+		if slices.ContainsFunc(old.Entries, func(e pdf.Entry) bool { return !c.old.isNull(e.Value) && c.new.isNull(ap.Get(e.Key)) }) {
 			return other
 		}
 	}

@@ -42,27 +42,20 @@ func (c *comparison) field(was, is *field) {
 		c.signatureField(was, is, keys)
 		return
 	}
-	filled := false
-	for _, k := range keys {
-		if slices.Contains(filling, k) {
-			filled = true
-		}
-	}
+	filled := slices.ContainsFunc(keys, func(k pdf.Name) bool { return slices.Contains(filling, k) })
 	c.sharedAppearance(was, keys)
 	if filled && slices.Contains(keys, "DA") && c.unusedDA(is) {
 		keys = slices.DeleteFunc(keys, func(k pdf.Name) bool { return k == "DA" })
 	}
 	for _, k := range keys {
-		switch {
-		case slices.Contains(filling, k):
-		default:
+		if !slices.Contains(filling, k) {
 			c.fieldChanged(is, k)
 		}
 	}
 	if !filled {
 		return
 	}
-	if slices.Contains(keys, "RV") && !c.isNull(c.new, is.dict.Get("RV")) {
+	if slices.Contains(keys, "RV") && !c.new.isNull(is.dict.Get("RV")) {
 		c.add(difference{what: "form-fill-odd", field: is.name, name: "rich text"})
 		return
 	}
@@ -128,15 +121,7 @@ func (c *comparison) fieldChanged(is *field, k pdf.Name) {
 
 // sameWidgets reports whether a field is shown in the same places.
 func (c *comparison) sameWidgets(was, is *field) bool {
-	if len(was.widgets) != len(is.widgets) {
-		return false
-	}
-	for i, w := range is.widgets {
-		if w.merged != was.widgets[i].merged {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(was.widgets, is.widgets, func(a, b *widget) bool { return a.merged == b.merged })
 }
 
 // fieldKeys lists the keys that differ, of the field with what it inherits and
@@ -177,7 +162,7 @@ func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
 	case "Ff", "Q":
 		x, ok1 := c.old.doc.Number(a)
 		y, ok2 := c.new.doc.Number(b)
-		return (ok1 || c.isNull(c.old, a)) && (ok2 || c.isNull(c.new, b)) && x == y
+		return (ok1 || c.old.isNull(a)) && (ok2 || c.new.isNull(b)) && x == y
 	}
 	return false
 }
@@ -196,18 +181,15 @@ func (c *comparison) unusedDA(is *field) bool {
 	if c.new.redraws() || !plain(is.attrs.Get("DA")) {
 		return false
 	}
-	for _, w := range is.widgets {
-		if c.new.normal(w.dict) == nil || w.dict.Get("DA") != nil && !plain(w.dict.Get("DA")) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(is.widgets, func(w *widget) bool {
+		return c.new.normal(w.dict) == nil || w.dict.Get("DA") != nil && !plain(w.dict.Get("DA"))
+	})
 }
 
 // signatureField compares a signature field that was there. An empty one may
 // be signed; one that is signed stays as it is.
 func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
-	before, after := !c.isNull(c.old, was.attrs.Get("V")), !c.isNull(c.new, is.attrs.Get("V"))
+	before, after := !c.old.isNull(was.attrs.Get("V")), !c.new.isNull(is.attrs.Get("V"))
 	switch {
 	case before && !after:
 		c.add(difference{what: "signature-removed", field: is.name})

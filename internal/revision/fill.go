@@ -54,7 +54,7 @@ func (c *comparison) agrees(m *model, f *field) string {
 }
 
 func (c *comparison) textAgrees(m *model, f *field) string {
-	if m.flags(f)&flagRichText != 0 && !c.isNull(m, f.dict.Get("RV")) {
+	if m.flags(f)&flagRichText != 0 && !m.isNull(f.dict.Get("RV")) {
 		return whyRichText
 	}
 	value, ok := m.textValue(f.attrs.Get("V"))
@@ -122,7 +122,7 @@ func squeeze(s string) string {
 func (c *comparison) shownEverywhere(m *model, f *field, right func(string) bool) string {
 	for _, w := range f.widgets {
 		ap := m.dict(w.dict.Get("AP"))
-		if c.isNull(m, w.dict.Get("AP")) {
+		if m.isNull(w.dict.Get("AP")) {
 			continue
 		}
 		for _, e := range ap.Entries {
@@ -231,7 +231,7 @@ func (c *comparison) hadValue(was, is *field) bool {
 		return c.old.buttonAgrees(was) != "" || name != "" && name != "Off" && name != c.new.doc.Name(is.attrs.Get("V"))
 	}
 	if c.old.kind(was) == "Ch" && c.old.flags(was)&flagCombo == 0 { // it shows its options, chosen or not
-		held := !c.isNull(c.old, was.attrs.Get("V"))
+		held := !c.old.isNull(was.attrs.Get("V"))
 		if list, ok := v.(pdf.Array); ok {
 			held = len(list) > 0
 		}
@@ -248,7 +248,7 @@ func (c *comparison) hadText(was, is *field, held bool) bool {
 	for i, w := range was.widgets {
 		before, after := c.old.dict(w.dict.Get("AP")).Get("N"), c.new.dict(is.widgets[i].dict.Get("AP")).Get("N")
 		v, err := c.old.doc.Resolve(before)
-		if v == nil && err == nil && held && !c.isNull(c.old, w.dict.Get("AP")) && !c.equal(w.dict.Get("AP"), is.widgets[i].dict.Get("AP"), "AP") {
+		if v == nil && err == nil && held && !c.old.isNull(w.dict.Get("AP")) && !c.equal(w.dict.Get("AP"), is.widgets[i].dict.Get("AP"), "AP") {
 			return true // readers showed nothing of it
 		}
 		if v == nil && err == nil || c.equal(before, after, "N") {
@@ -282,7 +282,7 @@ func (c *comparison) hides(was, is *field) string {
 	for i, w := range is.widgets {
 		before, after := c.old.dict(was.widgets[i].dict.Get("AP")).Get("N"), c.new.dict(w.dict.Get("AP")).Get("N")
 		// What is no dictionary, or has no normal appearance, is none to readers.
-		if c.isNull(c.new, after) && !c.isNull(c.old, before) {
+		if c.new.isNull(after) && !c.old.isNull(before) {
 			return whyGone
 		}
 		button := c.new.kind(is) == "Btn"
@@ -292,7 +292,7 @@ func (c *comparison) hides(was, is *field) string {
 		if button {
 			before, after = c.old.dict(before).Get(c.old.state(was.widgets[i].dict)), c.new.dict(after).Get(c.new.state(w.dict))
 		}
-		if !c.isNull(c.new, after) && c.equal(before, after, "N") && (!button || c.old.state(was.widgets[i].dict) == c.new.state(w.dict)) {
+		if !c.new.isNull(after) && c.equal(before, after, "N") && (!button || c.old.state(was.widgets[i].dict) == c.new.state(w.dict)) {
 			continue
 		}
 		if button {

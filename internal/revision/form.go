@@ -102,7 +102,7 @@ func (c *comparison) formResources(a, b *pdf.Dict) {
 		}
 		for _, name := range list {
 			full := string(category) + "/" + string(name)
-			kept := category == "Font" && !c.isNull(c.old, c.get(x, name))
+			kept := category == "Font" && !c.old.isNull(c.get(x, name))
 			switch {
 			case drawn && (kept || strings.HasPrefix(string(name), "Default") && category == "ColorSpace"), asked.asks(category, name):
 				c.add(difference{what: "form-replaced", name: full})
@@ -295,7 +295,7 @@ func (c *comparison) addedField(f *field) {
 		c.add(difference{what: "signature-field-odd", field: f.name, name: "Kids"})
 	}
 	switch {
-	case !c.isNull(c.new, f.attrs.Get("V")):
+	case !c.new.isNull(f.attrs.Get("V")):
 		d := difference{what: "signature", field: f.name, shows: shows}
 		if shows {
 			d.page = where
@@ -311,12 +311,7 @@ func (c *comparison) addedField(f *field) {
 
 // decorated reports whether a widget asks a viewer to draw something.
 func (m *model) decorated(w *widget) bool {
-	for _, k := range []pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"} {
-		if v, err := m.doc.Resolve(w.dict.Get(k)); err != nil || v != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"}, func(k pdf.Name) bool { return !m.isNull(w.dict.Get(k)) })
 }
 
 // coversMuch reports whether the pictures of a new signature cover too much.

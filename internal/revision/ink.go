@@ -147,13 +147,10 @@ func (i *ink) below(box pdf.Rect, annot int) bool {
 
 // says finds out whether letters or digits of the page stand under a box.
 func (i *ink) says(box pdf.Rect, annot int) bool {
-	for _, p := range i.pieces {
+	return slices.ContainsFunc(i.pieces, func(p drawn) bool {
 		c := content.Common(p.Core, box)
-		if p.Says && (p.annot == 0 || p.annot != annot) && c.Width() > 1 && c.Height() > 1 {
-			return true
-		}
-	}
-	return false
+		return p.Says && (p.annot == 0 || p.annot != annot) && c.Width() > 1 && c.Height() > 1
+	})
 }
 
 // drawn finds out whether something else than text, a ground or a line stands under
@@ -239,7 +236,7 @@ func (m *model) floats(d *pdf.Dict, p *page) bool {
 // its default appearance, anywhere in its rectangle, and a band in a list box.
 func (c *comparison) byReaders(w *widget, rect pdf.Rect) ([]drawn, string) {
 	kind := c.new.kind(w.field)
-	if kind != "Tx" && kind != "Ch" || c.isNull(c.new, w.field.attrs.Get("V")) {
+	if kind != "Tx" && kind != "Ch" || c.new.isNull(w.field.attrs.Get("V")) {
 		return nil, ""
 	}
 	if text, ok := c.new.textValue(w.field.attrs.Get("V")); ok && squeeze(text) == "" {
@@ -273,12 +270,7 @@ func (c *comparison) byReaders(w *widget, rect pdf.Rect) ([]drawn, string) {
 func (c *comparison) covered(page, before *ink, p content.Piece, rect pdf.Rect, self int) string {
 	const line = 1.25
 	painted := func(b pdf.Rect) bool {
-		for _, o := range before.pieces {
-			if o.Kind == content.Fill && o.Whole && inside(b, o.Box, 1.5) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(before.pieces, func(o drawn) bool { return o.Kind == content.Fill && o.Whole && inside(b, o.Box, 1.5) })
 	}
 	switch p.Kind {
 	case content.Text:

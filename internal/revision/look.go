@@ -313,7 +313,7 @@ func (c *comparison) trusts(m *model, f *content.Font) bool {
 	switch f.Kind {
 	case "Type1", "TrueType", "MMType1":
 		ok = !strings.Contains(f.Family, "symbol") && !strings.Contains(f.Family, "dingbat") &&
-			(latin || !c.isNull(m, m.dict(f.Object).Get("Encoding"))) && (signed || latin && !f.Embedded && f.UsualWidths())
+			(latin || !m.isNull(m.dict(f.Object).Get("Encoding"))) && (signed || latin && !f.Embedded && f.UsualWidths())
 	case "Type0":
 		ok = signed
 	}

@@ -100,7 +100,7 @@ func (c *comparison) page(a, b *page) {
 		c.add(difference{what: "page-changed", page: b.number, name: "Type"})
 	}
 	for _, e := range b.dict.Entries {
-		if !a.dict.Has(e.Key) && c.isNull(c.new, e.Value) { // for some readers it is there, and nothing is inherited
+		if !a.dict.Has(e.Key) && c.new.isNull(e.Value) { // for some readers it is there, and nothing is inherited
 			c.add(difference{what: "page-changed", page: b.number, name: string(e.Key)})
 		}
 	}
@@ -261,7 +261,7 @@ func (c *comparison) resources(a, b *page, before, after pdf.Object) {
 		for _, name := range names {
 			full := string(category) + "/" + string(name)
 			switch {
-			case !c.isNull(c.old, c.get(x, name)) || asked.asks(category, name):
+			case !c.old.isNull(c.get(x, name)) || asked.asks(category, name):
 				c.add(difference{what: "page-resources", page: b.number, name: full})
 			default:
 				c.add(difference{what: "page-resources+", page: b.number, name: full})
@@ -273,7 +273,7 @@ func (c *comparison) resources(a, b *page, before, after pdf.Object) {
 	}
 }
 
-func (c *comparison) isNull(m *model, o pdf.Object) bool {
+func (m *model) isNull(o pdf.Object) bool {
 	v, err := m.doc.Resolve(o)
 	return err == nil && v == nil
 }

@@ -206,32 +206,26 @@ func (c *comparison) anchorAll() {
 		}
 		c.anchor(a, b)
 	}
-	for _, groups := range [][2][]*field{{c.old.groups, c.new.groups}} {
-		byName := make(map[string]int)
-		for _, g := range groups[0] {
-			byName[g.name] = g.num
-		}
-		for _, g := range groups[1] {
-			c.anchor(byName[g.name], g.num)
-		}
+	groups := make(map[string]int)
+	for _, g := range c.old.groups {
+		groups[g.name] = g.num
+	}
+	for _, g := range c.new.groups {
+		c.anchor(groups[g.name], g.num)
 	}
 	for name, is := range c.new.byName {
-		was := c.old.byName[name]
 		for i, f := range is {
-			if i < len(was) {
-				c.anchorField(was[i], f)
-			} else {
-				c.anchorField(nil, f)
+			was := &field{}
+			if i < len(c.old.byName[name]) {
+				was = c.old.byName[name][i]
 			}
+			c.anchorField(was, f)
 		}
 	}
 	c.anchorAnnots()
 }
 
 func (c *comparison) anchorField(was, is *field) {
-	if was == nil {
-		was = &field{}
-	}
 	c.anchor(was.num, is.num)
 	for i, w := range is.widgets {
 		if w.merged {

@@ -67,7 +67,7 @@ func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.
 	for _, e := range is.Entries {
 		want := types[e.Key]
 		_, byRef := e.Value.(pdf.Ref)
-		null := c.isNull(c.new, e.Value)
+		null := c.new.isNull(e.Value)
 		if (want != 0 && (!c.new.isOf(e.Value, want) || byRef && scalar(c.new, e.Value)) || byRef && null) && !c.equal(c.get(was, e.Key), e.Value, e.Key) {
 			return e.Key, true
 		}
