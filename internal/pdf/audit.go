@@ -415,7 +415,7 @@ func (a *auditor) objectHeader(p place) error {
 	var numbers [2]int64
 	for i := range numbers {
 		s.space()
-		w, err := s.skimWord()
+		w, err := s.word()
 		if err != nil {
 			return err
 		}
@@ -540,11 +540,12 @@ func (a *auditor) table(p place, next int64) (end int64, err error) {
 	}
 	err = a.grow(at, next, func() error {
 		s.space()
-		if w, err := s.skimWord(); err != nil || string(w) != "trailer" {
-			if err == nil {
-				err = slip(slipNoTrailer)
-			}
+		w, err := s.word()
+		switch {
+		case err != nil:
 			return err
+		case string(w) != "trailer":
+			return slip(slipNoTrailer)
 		}
 		return s.value()
 	})

@@ -43,14 +43,10 @@ func ParseDate(s string) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	return t.Add(-time.Duration(off) * time.Second).In(zone(off)), true
-}
-
-func zone(off int) *time.Location {
-	if off == 0 {
-		return time.UTC
+	if off != 0 {
+		t = t.Add(-time.Duration(off) * time.Second).In(time.FixedZone("", off))
 	}
-	return time.FixedZone("", off)
+	return t, true
 }
 
 // parseZone reads Z, +01'00', -0330 and the like as seconds.

@@ -103,39 +103,64 @@ func (l *lexer) word() ([]byte, error) {
 	return l.buf[start:l.pos], nil
 }
 
+// nextWord reads one behind white space.
+func (l *lexer) nextWord() ([]byte, error) {
+	if _, err := l.peek(); err != nil {
+		return nil, err
+	}
+	return l.word()
+}
+
 // keyword consumes exactly this word.
 func (l *lexer) keyword(want string) error {
-	if _, err := l.peek(); err != nil {
-		return err
-	}
-	at := l.pos
-	w, err := l.word()
-	if err != nil {
-		return err
-	}
-	if string(w) != want {
-		l.pos = at
+	w, err := l.nextWord()
+	if err == nil && string(w) != want {
+		l.pos -= len(w)
 		return l.errorf("%q expected, found %.20q", want, w)
 	}
-	return nil
+	return err
 }
 
 // integer reads an unsigned number.
 func (l *lexer) integer() (int64, error) {
-	if _, err := l.peek(); err != nil {
-		return 0, err
-	}
-	at := l.pos
-	w, err := l.word()
+	w, err := l.nextWord()
 	if err != nil {
 		return 0, err
 	}
 	n, ok := parseUint(w)
 	if !ok {
-		l.pos = at
+		l.pos -= len(w)
 		return 0, l.errorf("number expected, found %.20q", w)
 	}
 	return n, nil
+}
+
+// generation looks whether "gen R" follows a number, and goes over it.
+func (l *lexer) generation() (gen int64, ok bool, err error) {
+	at := l.pos
+	l.space()
+	if l.pos >= len(l.buf) && !l.last {
+		return 0, false, errShort
+	}
+	if l.pos >= len(l.buf) || l.buf[l.pos] < '0' || l.buf[l.pos] > '9' {
+		l.pos = at
+		return 0, false, nil
+	}
+	w, err := l.word()
+	if err != nil {
+		return 0, false, err
+	}
+	gen, ok = parseUint(w)
+	l.space()
+	if l.pos+1 >= len(l.buf) && !l.last {
+		return 0, false, errShort
+	}
+	if !ok || l.pos >= len(l.buf) || l.buf[l.pos] != 'R' || l.pos+1 < len(l.buf) && class[l.buf[l.pos+1]] == classRegular {
+		l.pos = at
+		return 0, false, nil
+	}
+	l.pos++
+	return gen, true, nil
 }
 
 func parseUint(w []byte) (int64, bool) {
@@ -185,32 +210,34 @@ func unescapeName(w []byte) Name {
 	return Name(out)
 }
 
-// literal reads a string in parentheses.
-func (l *lexer) literal() (String, error) {
-	i, depth := l.pos+1, 1
-	plain := true
-	for ; i < len(l.buf) && depth > 0; i++ {
+// parenthesised goes over a string in parentheses, and returns it with them; nil
+// where it does not end.
+func (l *lexer) parenthesised() []byte {
+	depth := 0
+	for i := l.pos; i < len(l.buf); i++ {
 		switch l.buf[i] {
 		case '\\':
-			plain = false
 			i++
-		case '\r':
-			plain = false
 		case '(':
 			depth++
 		case ')':
-			depth--
+			if depth--; depth == 0 {
+				s := l.buf[l.pos : i+1]
+				l.pos = i + 1
+				return s
+			}
 		}
 	}
-	if depth > 0 || i > len(l.buf) {
+	return nil
+}
+
+// literal reads a string in parentheses.
+func (l *lexer) literal() (String, error) {
+	s := l.parenthesised()
+	if s == nil {
 		return String{}, l.end()
 	}
-	body := l.buf[l.pos+1 : i-1]
-	l.pos = i
-	if plain {
-		return String{Bytes: append([]byte{}, body...)}, nil
-	}
-	return String{Bytes: unescapeString(body)}, nil
+	return String{Bytes: unescapeString(s[1 : len(s)-1])}, nil
 }
 
 var escapes = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '(': '(', ')': ')', '\\': '\\'}

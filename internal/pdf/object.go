@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Object is one of: nil (null), Bool, Integer, Real, Name, String, Array,
@@ -36,7 +37,7 @@ func lenientFloat(s string) float64 {
 		neg = neg || s[0] == '-'
 		s = s[1:]
 	}
-	if i := bytes.IndexByte([]byte(s), '-'); i >= 0 {
+	if i := strings.IndexByte(s, '-'); i >= 0 {
 		s = s[:i]
 	}
 	f, _ := strconv.ParseFloat(s, 64)
@@ -148,27 +149,13 @@ func (d *Dict) Set(key Name, value Object) {
 
 // Delete takes a key out.
 func (d *Dict) Delete(key Name) {
-	kept := d.Entries[:0]
-	for _, e := range d.Entries {
-		if e.Key != key {
-			kept = append(kept, e)
-		}
-	}
-	d.Entries = kept
+	d.Entries = slices.DeleteFunc(d.Entries, func(e Entry) bool { return e.Key == key })
 }
 
 // Repeated names the keys that occur more than once: no honest producer writes
 // them, and readers differ in which one they use.
 func (d *Dict) Repeated() []Name {
 	var out []Name
-	if len(d.Entries) <= 24 {
-		for i, e := range d.Entries {
-			if slices.ContainsFunc(d.Entries[:i], func(before Entry) bool { return before.Key == e.Key }) {
-				out = append(out, e.Key)
-			}
-		}
-		return out
-	}
 	seen := make(map[Name]bool, len(d.Entries))
 	for _, e := range d.Entries {
 		if seen[e.Key] {
@@ -224,7 +211,7 @@ func Equal(a, b Object) bool {
 		return ok && x.Clear == y.Clear && bytes.Equal(x.Bytes, y.Bytes)
 	case Array:
 		y, ok := b.(Array)
-		return ok && equalArrays(x, y)
+		return ok && slices.EqualFunc(x, y, Equal)
 	case *Dict:
 		y, ok := b.(*Dict)
 		return ok && equalDicts(x, y)
@@ -239,18 +226,6 @@ func Equal(a, b Object) bool {
 		return false
 	}
 	return a == b
-}
-
-func equalArrays(a, b Array) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !Equal(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // equalDicts takes null for absent, as ISO 32000 does.

@@ -64,15 +64,9 @@ type parser struct {
 	spent int64 // bytes of the budget that were asked for
 }
 
-// weight is what the objects built take, about.
-func (p *parser) weight() int64 { return p.built }
-
 // build counts n bytes of what is built.
 func (p *parser) build(n int) error {
-	if p.built += int64(n); p.built < p.limit {
-		return nil
-	}
-	if p.work == nil {
+	if p.built += int64(n); p.built < p.limit || p.work == nil {
 		return nil
 	}
 	if !p.work.budget.Try(parserStep) {
@@ -161,7 +155,13 @@ func (p *parser) scalar() (Object, error) {
 		return nil, nil
 	}
 	if n, ok := parseUint(w); ok {
-		return p.reference(n)
+		end := p.pos
+		gen, isRef, err := p.generation()
+		if isRef && gen <= 65535 && n <= limits.PDFObjects {
+			return Ref{Num: int(n), Gen: int(gen)}, nil
+		}
+		p.pos = end
+		return Integer(n), err
 	}
 	if isWhole(w) {
 		if n, err := strconv.ParseInt(string(w), 10, 64); err == nil {
@@ -194,43 +194,6 @@ func isWhole(w []byte) bool {
 		}
 	}
 	return true
-}
-
-// reference looks whether "gen R" follows a number.
-func (p *parser) reference(n int64) (Object, error) {
-	at := p.pos
-	p.space()
-	if p.pos >= len(p.buf) {
-		if !p.last {
-			return nil, errShort
-		}
-		p.pos = at
-		return Integer(n), nil
-	}
-	if c := p.buf[p.pos]; c < '0' || c > '9' {
-		p.pos = at
-		return Integer(n), nil
-	}
-	w, err := p.word()
-	if err != nil {
-		return nil, err
-	}
-	gen, ok := parseUint(w)
-	if !ok || gen > 65535 || n > limits.PDFObjects {
-		p.pos = at
-		return Integer(n), nil
-	}
-	p.space()
-	if p.pos+1 >= len(p.buf) && !p.last {
-		return nil, errShort
-	}
-	if p.pos >= len(p.buf) || p.buf[p.pos] != 'R' ||
-		(p.pos+1 < len(p.buf) && class[p.buf[p.pos+1]] == classRegular) {
-		p.pos = at
-		return Integer(n), nil
-	}
-	p.pos++
-	return Ref{Num: int(n), Gen: int(gen)}, nil
 }
 
 func (p *parser) enter() error {

@@ -81,8 +81,8 @@ func (s *skimmer) value() error {
 			return slip(slipDelimiter)
 		}
 	}
-	n, err := s.scalar()
-	if n.isRef && err == nil && s.depth == 0 {
+	_, isRef, err := s.scalar()
+	if isRef && err == nil && s.depth == 0 {
 		return slip(slipReference)
 	}
 	return err
@@ -90,34 +90,15 @@ func (s *skimmer) value() error {
 
 func (s *skimmer) skipName() error {
 	s.pos++
-	_, err := s.skimWord()
+	_, err := s.word()
 	return err
 }
 
-func (s *skimmer) skimWord() ([]byte, error) {
-	w, err := s.word()
-	if err != nil && s.last {
-		return nil, s.end()
-	}
-	return w, err
-}
-
 func (s *skimmer) skipLiteral() error {
-	depth := 0
-	for i := s.pos; i < len(s.buf); i++ {
-		switch s.buf[i] {
-		case '\\':
-			i++
-		case '(':
-			depth++
-		case ')':
-			if depth--; depth == 0 {
-				s.pos = i + 1
-				return nil
-			}
-		}
+	if s.parenthesised() == nil {
+		return s.end()
 	}
-	return s.end()
+	return nil
 }
 
 func (s *skimmer) skipHex() error {
@@ -143,40 +124,22 @@ var inHex = func() (t [256]bool) {
 	return t
 }()
 
-// skimNumber is a whole number that is not negative, a reference, or neither.
-// As an Object each would be allocated, for nothing.
-type skimNumber struct {
-	isInt, isRef bool
-	n            int64
-	ref          Ref
-}
-
-func (n skimNumber) object() Object {
-	switch {
-	case n.isInt:
-		return Integer(n.n)
-	case n.isRef:
-		return n.ref
-	}
-	return nil
-}
-
 // scalar skims a number, a reference or a keyword.
-func (s *skimmer) scalar() (skimNumber, error) {
-	w, err := s.skimWord()
+func (s *skimmer) scalar() (ref Ref, isRef bool, err error) {
+	w, err := s.word()
 	if err != nil {
-		return skimNumber{}, err
+		return ref, false, err
 	}
 	if n, ok := parseUint(w); ok && n <= math.MaxInt32 {
 		return s.reference(n)
 	}
 	switch string(w) {
 	case "true", "false", "null":
-		return skimNumber{}, nil
+		return ref, false, nil
 	}
 	if !plainNumber(w) {
 		s.soft(slipWord)
-		return skimNumber{}, nil
+		return ref, false, nil
 	}
 	if len(w) > 9 && bytes.IndexByte(w, '.') < 0 {
 		n, err := strconv.ParseInt(string(w), 10, 64)
@@ -184,7 +147,7 @@ func (s *skimmer) scalar() (skimNumber, error) {
 			s.wide = true
 		}
 	}
-	return skimNumber{}, nil
+	return ref, false, nil
 }
 
 // plainNumber: an optional sign, digits, and at most one point. What a C
@@ -210,42 +173,18 @@ func plainNumber(w []byte) bool {
 	return digits+points > 0 && points <= 1
 }
 
-// reference looks whether "gen R" follows a number.
-func (s *skimmer) reference(n int64) (skimNumber, error) {
-	number := skimNumber{isInt: true, n: n}
-	at := s.pos
-	s.space()
-	if s.pos >= len(s.buf) {
-		if !s.last {
-			return skimNumber{}, errShort
-		}
-		s.pos = at
-		return number, nil
+// reference looks whether a number is that of a reference.
+func (s *skimmer) reference(n int64) (ref Ref, isRef bool, err error) {
+	gen, isRef, err := s.generation()
+	if err != nil || !isRef {
+		return ref, false, err
 	}
-	if c := s.buf[s.pos]; c < '0' || c > '9' {
-		s.pos = at
-		return number, nil
-	}
-	w, err := s.skimWord()
-	if err != nil {
-		return skimNumber{}, err
-	}
-	gen, ok := parseUint(w)
-	s.space()
-	if s.pos+1 >= len(s.buf) && !s.last {
-		return skimNumber{}, errShort
-	}
-	if !ok || s.pos >= len(s.buf) || s.buf[s.pos] != 'R' || s.pos+1 < len(s.buf) && class[s.buf[s.pos+1]] == classRegular {
-		s.pos = at
-		return number, nil
-	}
-	s.pos++
 	if n > limits.PDFObjects || gen > 65535 {
 		s.soft(slipBounds)
-		return skimNumber{}, nil
+		return ref, false, nil
 	}
-	r := Ref{Num: int(n), Gen: int(gen)}
-	return skimNumber{isRef: true, ref: r}, s.ref(r)
+	ref = Ref{Num: int(n), Gen: int(gen)}
+	return ref, true, s.ref(ref)
 }
 
 func (s *skimmer) enter() error {
@@ -322,7 +261,7 @@ func (s *skimmer) entry() error {
 		return slip(slipKey)
 	}
 	s.pos++
-	key, err := s.skimWord()
+	key, err := s.word()
 	if err != nil {
 		return err
 	}
@@ -346,9 +285,14 @@ func (s *skimmer) entry() error {
 	case c == '>':
 		return slip(slipNoValue, printable(key))
 	case s.depth == 1 && c >= '0' && c <= '9' && string(key) == "Length":
-		var n skimNumber
-		n, err = s.scalar()
-		s.length = n.object()
+		var ref Ref
+		var isRef bool
+		ref, isRef, err = s.scalar()
+		if n, ok := parseUint(s.buf[at:s.pos]); isRef {
+			s.length = ref
+		} else if ok && n <= math.MaxInt32 {
+			s.length = Integer(n)
+		}
 	case s.depth == 1 && c == '/' && string(key) == "Type":
 		err = s.skipName()
 		s.kind = s.buf[at+1 : s.pos]

@@ -123,7 +123,7 @@ func (w *work) parser(l lexer) *parser {
 // parsedBy takes over what a parser has done.
 func (w *work) parsedBy(p *parser) {
 	w.budget.Return(p.spent)
-	w.weight = p.weight()
+	w.weight = p.built
 	if max(cap(p.entries), cap(p.items)) <= maxSpare {
 		w.spare = p
 	}
@@ -172,11 +172,9 @@ func (w *work) tooLarge(room int64) error {
 	return errTooLarge
 }
 
-// The parser reports what it builds in steps of this many bytes.
+// The parser reports what it builds, and a cache what it holds, in steps of this
+// many bytes.
 const parserStep = 64 << 10
-
-// cacheStep is how much a cache may take on before it asks the budget.
-const cacheStep = 64 << 10
 
 // keep puts an object into the cache. All caches of a file share the budget;
 // where it does not suffice they are emptied.
@@ -188,10 +186,10 @@ func (d *Document) keep(num int, o Object, weight int64) {
 		d.work.owners = append(d.work.owners, d)
 	}
 	d.weighs += weight + 64
-	if d.weighs-d.paid > cacheStep {
+	if d.weighs-d.paid > parserStep {
 		if !d.work.budget.Try(d.weighs - d.paid) {
 			d.work.forget()
-			if weight > cacheStep {
+			if weight > parserStep {
 				return
 			}
 			d.work.owners = append(d.work.owners, d)

@@ -86,13 +86,8 @@ func (c *comparison) counterpart(old []annot, byID map[int][]int, used []bool, i
 		}
 		return len(c.differing(old[i].dict, is.dict, quiet...)) == 0
 	}
-	for i := from; i < len(old); i++ {
-		if look(i) {
-			return i
-		}
-	}
-	for i := range min(from, len(old)) {
-		if look(i) {
+	for k := range old {
+		if i := (from + k) % len(old); look(i) {
 			return i
 		}
 	}

@@ -511,14 +511,11 @@ func (m *matcher) differing(a, b *pdf.Dict, but ...pdf.Name) []pdf.Name {
 			out = append(out, key)
 		}
 	}
-	if a != nil {
-		for _, e := range a.Entries {
-			look(e.Key)
-		}
-	}
-	if b != nil {
-		for _, e := range b.Entries {
-			look(e.Key)
+	for _, d := range []*pdf.Dict{a, b} {
+		if d != nil {
+			for _, e := range d.Entries {
+				look(e.Key)
+			}
 		}
 	}
 	return out

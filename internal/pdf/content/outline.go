@@ -182,10 +182,7 @@ func cffDict(b []byte) (map[int][]int, bool) {
 		}
 		switch {
 		case c == 12:
-			out[1200+int(b[i+1])], args = append(args, 0)[:len(args)], nil
-			if out[1200+int(b[i+1])] == nil {
-				out[1200+int(b[i+1])] = []int{}
-			}
+			out[1200+int(b[i+1])], args = append([]int{}, args...), nil
 		case c <= 21:
 			out[c], args = args, nil
 		case c == 28:
