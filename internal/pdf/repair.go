@@ -144,29 +144,31 @@ func (d *Document) scan() (objects []found, trailers []int64, err error) {
 		if err := d.work.ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		buf, err := d.read(at, step+overlap)
+		// What stands before decides whether digits at the border are a whole number.
+		lead := min(at, int64(len(endOfFile)))
+		buf, err := d.read(at-lead, step+overlap+int(lead))
 		if err != nil {
 			return nil, nil, fmt.Errorf("scan: %w", err)
 		}
 		known := len(objects)
-		for i := 0; i < len(buf); {
+		for i := int(lead); i < len(buf); {
 			k := bytes.IndexByte(buf[i:], 'o')
 			if k < 0 {
 				break
 			}
 			i += k
-			if f, ok := objectBefore(buf, i); ok && f.offset < step {
-				f.offset += at
+			if f, ok := objectBefore(buf, i); ok && f.offset >= lead && f.offset < step+lead {
+				f.offset += at - lead
 				objects = append(objects, f)
 			}
 			i++
 		}
-		for i := 0; ; {
+		for i := int(lead); ; {
 			k := bytes.Index(buf[i:], []byte("trailer"))
-			if k < 0 || i+k >= step {
+			if k < 0 || i+k >= step+int(lead) {
 				break
 			}
-			trailers = append(trailers, at+int64(i+k))
+			trailers = append(trailers, at-lead+int64(i+k))
 			i += k + 7
 		}
 		if err := d.work.budget.Spend(int64(len(objects)-known) * foundCost); err != nil {
