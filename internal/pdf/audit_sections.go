@@ -48,7 +48,9 @@ func (a *auditor) section(r Revision, i int) {
 	if _, odd := s.trailer.Get("Prev").(Real); odd {
 		note(slipPrev)
 	}
-	if i+1 < len(d.sections) && d.sections[i+1].offset >= s.offset && !a.pair(i) {
+	// The two sections of a linearised original are the only ones in that order.
+	linearised := d.revisions[0].count == 2 && d.revisions[0].first == i
+	if i+1 < len(d.sections) && d.sections[i+1].offset >= s.offset && !linearised {
 		note(slipPrevBehind)
 	}
 }
@@ -66,13 +68,6 @@ func (s *section) highest() int {
 		}
 	}
 	return 0
-}
-
-// pair reports whether a section and the next older one are the two of a
-// linearised original.
-func (a *auditor) pair(i int) bool {
-	r := a.doc.revisions[0]
-	return r.count == 2 && r.first == i
 }
 
 // beyondSize: numbers from Size on are undefined to some readers (ISO 32000-2,

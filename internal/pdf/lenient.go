@@ -68,33 +68,3 @@ func (p *parser) looseHex() (String, error) {
 	p.pos += n + 2
 	return String{Bytes: out, Hex: true}, err
 }
-
-// looseSpan is the extent of the data of a stream whose Length is wrong, or whose
-// endstream is missing: by Length where the object ends there, else up to the
-// first word that ends a stream or an object, else to the end of the file.
-func (d *Document) looseSpan(dict *Dict, start int64) (Span, error) {
-	if n, ok := d.Int(dict.Get("Length")); ok && n > 0 && n <= d.size-start {
-		if buf, err := d.read(start+n, 24); err == nil && bytes.HasPrefix(bytes.TrimLeft(buf, "\x00\t\n\f\r "), []byte("endobj")) {
-			return Span{start, start + n}, nil
-		}
-	}
-	const step = 64 << 10
-	for at := start; at < d.size; at += step {
-		buf, err := d.read(at, step+len("endstream"))
-		if err != nil {
-			return Span{}, err
-		}
-		if err := d.work.parse(int64(len(buf))); err != nil {
-			return Span{}, err
-		}
-		i := bytes.Index(buf, []byte("endstream"))
-		// Where another object begins before it, the endstream is that one's.
-		if j := bytes.Index(buf, []byte("endobj")); j >= 0 && (i < 0 || j < i && beginsObject(buf[j:i])) {
-			i = j
-		}
-		if i >= 0 {
-			return Span{start, d.trimLineEnd(start, at+int64(i))}, nil
-		}
-	}
-	return Span{start, d.size}, nil
-}

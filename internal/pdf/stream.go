@@ -9,32 +9,39 @@ import (
 )
 
 // streamSpan finds the extent of the data that begin at start: by Length when
-// endstream follows there, else by searching for it.
+// endstream follows there, else by searching for it. Where the document is read
+// leniently, endobj will do, and so will the end of the file.
 func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
-	if n, ok := d.Int(dict.Get("Length")); ok && n >= 0 && n <= d.size-start && d.endsAt(start+n) {
+	lenient := d.work.lenient
+	n, stated := d.Int(dict.Get("Length"))
+	if stated && n >= 0 && n <= d.size-start && (d.follows(start+n, "endstr") || lenient && n > 0 && d.follows(start+n, "endobj")) {
 		return Span{start, start + n}, nil
 	}
-	if d.work.lenient {
-		return d.looseSpan(dict, start)
-	}
-	word := []byte("endstream")
 	const step = 64 << 10
 	for at := start; at < d.size; at += step {
-		buf, err := d.read(at, step+len(word))
+		buf, err := d.read(at, step+len("endstream"))
 		if err != nil {
 			return Span{}, err
 		}
 		if err := d.work.parse(int64(len(buf))); err != nil {
 			return Span{}, err
 		}
-		if i := bytes.Index(buf, word); i >= 0 {
-			end := at + int64(i)
-			span := Span{start, d.trimLineEnd(start, end)}
-			if n, ok := d.Int(dict.Get("Length")); ok && d.way == Stated {
-				return d.stated(span, n), nil
-			}
-			return span, nil
+		i := bytes.Index(buf, []byte("endstream"))
+		// Where another object begins before it, the endstream is that one's.
+		if j := bytes.Index(buf, []byte("endobj")); lenient && j >= 0 && (i < 0 || j < i && beginsObject(buf[j:i])) {
+			i = j
 		}
+		if i < 0 {
+			continue
+		}
+		span := Span{start, d.trimLineEnd(start, at+int64(i))}
+		if stated && d.way == Stated {
+			span = d.stated(span, n)
+		}
+		return span, nil
+	}
+	if lenient {
+		return Span{start, d.size}, nil
 	}
 	return Span{}, fmt.Errorf("offset %d: stream without end", start)
 }
@@ -58,16 +65,11 @@ func (d *Document) stated(span Span, n int64) Span {
 	return span
 }
 
-func (d *Document) endsAt(off int64) bool {
+// follows reports whether a word of six letters stands at an offset, or behind a
+// few bytes of white space.
+func (d *Document) follows(off int64, word string) bool {
 	buf, err := d.read(off, 16)
-	if err != nil {
-		return false
-	}
-	i := 0
-	for i < len(buf) && class[buf[i]] == classSpace {
-		i++
-	}
-	return bytes.HasPrefix(buf[i:], []byte("endstr"))
+	return err == nil && bytes.HasPrefix(bytes.TrimLeft(buf, "\x00\t\n\f\r "), []byte(word))
 }
 
 func (d *Document) trimLineEnd(start, end int64) int64 {

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"errors"
+	"slices"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -174,17 +175,9 @@ func holdsReference(o Object) bool {
 	case Ref:
 		return true
 	case Array:
-		for _, e := range v {
-			if holdsReference(e) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, holdsReference)
 	case *Dict:
-		for _, e := range v.Entries {
-			if holdsReference(e.Value) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v.Entries, func(e Entry) bool { return holdsReference(e.Value) })
 	}
 	return false
 }

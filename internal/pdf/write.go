@@ -99,11 +99,7 @@ func (w *printer) string(s String) error {
 
 // AppendHex appends upper-case hexadecimal digits.
 func AppendHex(dst, b []byte) []byte {
-	const digits = "0123456789ABCDEF"
-	for _, c := range b {
-		dst = append(dst, digits[c>>4], digits[c&15])
-	}
-	return dst
+	return fmt.Appendf(dst, "%X", b)
 }
 
 func (w *printer) array(a Array) error {

@@ -153,21 +153,18 @@ func runsOf(all map[int]entry) []run {
 }
 
 // numbered is a list of entries with their object numbers, each once.
-type numbered []struct {
+type numbered []numberedEntry
+
+type numberedEntry struct {
 	num   int
 	entry entry
 }
 
-func (n *numbered) add(num int, e entry) {
-	*n = append(*n, struct {
-		num   int
-		entry entry
-	}{num, e})
-}
+func (n *numbered) add(num int, e entry) { *n = append(*n, numberedEntry{num, e}) }
 
 // runs sorts the entries into stretches of consecutive numbers.
 func (n numbered) runs() []run {
-	sort.Slice(n, func(i, j int) bool { return n[i].num < n[j].num })
+	slices.SortFunc(n, func(a, b numberedEntry) int { return a.num - b.num })
 	var out []run
 	entries := make([]entry, 0, len(n))
 	for _, x := range n {
@@ -377,10 +374,7 @@ func (d *Document) oddLine(at int64) (e entry, next int64, err error) {
 		if err != nil {
 			return err
 		}
-		if _, err = p.peek(); err != nil {
-			return err
-		}
-		w, err := p.word()
+		w, err := p.nextWord()
 		if err != nil {
 			return err
 		}

@@ -262,11 +262,7 @@ func (m *model) climb(d *pdf.Dict) (*pdf.Dict, error) {
 
 // void reports whether an entry is there and leads to nothing.
 func (m *model) void(d *pdf.Dict, key pdf.Name) bool {
-	if !d.Has(key) {
-		return false
-	}
-	v, err := m.doc.Resolve(d.Get(key))
-	return err == nil && v == nil
+	return d.Has(key) && m.isNull(d.Get(key))
 }
 
 // handDown gives a node's own attributes precedence over inherited ones.

@@ -1,6 +1,8 @@
 package revision
 
 import (
+	"slices"
+
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -107,12 +109,10 @@ func (m *model) isOf(o pdf.Object, want kinds) bool {
 		if want&(isNumbers|isRect) == 0 || want&isNumbers == 0 && len(x) != 4 {
 			return false
 		}
-		for _, n := range x {
-			if _, ok := m.doc.Number(n); !ok {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(x, func(o pdf.Object) bool {
+			_, ok := m.doc.Number(o)
+			return !ok
+		})
 	case *pdf.Dict:
 		if want&isLook != 0 {
 			for _, e := range x.Entries {

@@ -186,10 +186,11 @@ func (c *closures) visit(at, depth int) {
 	c.stack = append(c.stack, at)
 	c.onStack[at] = true
 	best := c.v.DefinedIn(num)
-	if where, ok := c.v.Where(num); ok && where.Stream != 0 {
+	where, ok := c.v.Where(num)
+	if ok && where.Stream != 0 {
 		best = max(best, c.v.DefinedIn(where.Stream))
 	}
-	o, err := c.v.Get(pdf.Ref{Num: num, Gen: c.generation(num)})
+	o, err := c.v.Get(where.Ref)
 	if err != nil || depth > deepest || !c.work.step() {
 		best = never
 	} else {
@@ -216,11 +217,6 @@ func (c *closures) visit(at, depth int) {
 		delete(c.onStack, n)
 	}
 	c.stack = c.stack[:from]
-}
-
-func (c *closures) generation(num int) int {
-	at, _ := c.v.Where(num)
-	return at.Ref.Gen
 }
 
 // children calls f for every object that a value refers to, as a node.
