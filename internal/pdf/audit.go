@@ -163,8 +163,8 @@ func (a *auditor) noteOf(num, rev, until int, where string, k *Kind, values ...a
 // header wants the offsets to be counted from %PDF-, as all readers do that
 // look for it, and one header only where they look.
 func (a *auditor) header() error {
-	head, err := a.head()
-	if err != nil {
+	head := make([]byte, min(1024, a.doc.src.Size())) // from the first byte of the file on
+	if n, err := a.doc.src.ReadAt(head, 0); n < len(head) {
 		return err
 	}
 	if at := indexHeader(head); int64(at) != a.doc.base {
@@ -174,18 +174,6 @@ func (a *auditor) header() error {
 		a.note(1, a.last, "the header", slipPrefix)
 	}
 	return nil
-}
-
-// head is where the header is looked for, from the first byte of the file on.
-func (a *auditor) head() ([]byte, error) {
-	if a.doc.base == 0 {
-		return a.window(0, 1024)
-	}
-	head := make([]byte, min(1024, a.doc.src.Size()))
-	if n, err := a.doc.src.ReadAt(head, 0); n < len(head) {
-		return nil, err
-	}
-	return head, nil
 }
 
 // tail wants the end of the file to be found where all readers look for it:

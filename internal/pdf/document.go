@@ -340,9 +340,10 @@ func (p *parser) streamStart(obj Object) (int64, error) {
 }
 
 // Resolve follows references to a direct object.
-func (d *Document) Resolve(o Object) (Object, error) { return resolve(o, d.Get) }
+func (d *Document) Resolve(o Object) (Object, error) { return ResolveBy(o, d.Get) }
 
-func resolve(o Object, get func(Ref) (Object, error)) (Object, error) {
+// ResolveBy follows references to a direct object, with what get has for each.
+func ResolveBy(o Object, get func(Ref) (Object, error)) (Object, error) {
 	for range 32 {
 		ref, ok := o.(Ref)
 		if !ok {

@@ -107,7 +107,7 @@ func (s *skimmer) skipHex() error {
 		return s.end()
 	}
 	for _, c := range s.buf[s.pos+1 : s.pos+n] {
-		if !inHex[c] {
+		if hexValue[c] < 0 && class[c] != classSpace {
 			s.soft(slipHex)
 			break
 		}
@@ -115,14 +115,6 @@ func (s *skimmer) skipHex() error {
 	s.pos += n + 1
 	return nil
 }
-
-// inHex are the characters of a hexadecimal string.
-var inHex = func() (t [256]bool) {
-	for c := range t {
-		t[c] = hexValue[c] >= 0 || class[c] == classSpace
-	}
-	return t
-}()
 
 // scalar skims a number, a reference or a keyword.
 func (s *skimmer) scalar() (ref Ref, isRef bool, err error) {

@@ -77,7 +77,7 @@ func (u *Update) Get(ref Ref) (Object, error) {
 }
 
 // Resolve follows references as the update leaves them.
-func (u *Update) Resolve(o Object) (Object, error) { return resolve(o, u.Get) }
+func (u *Update) Resolve(o Object) (Object, error) { return ResolveBy(o, u.Get) }
 
 // Edit returns the dictionary behind a reference for changing: a copy that the
 // update will write.
@@ -152,7 +152,7 @@ func (u *Update) Append(parent *Dict, key Name, values ...Object) error {
 // know their offsets afterwards, counted from the start of these bytes.
 func (u *Update) Bytes() ([]byte, error) {
 	d := u.doc
-	w := &printer{buf: make([]byte, 0, u.sizeHint()), crypt: d.crypt}
+	w := &printer{crypt: d.crypt}
 	lead, err := d.lead()
 	if err != nil {
 		return nil, err
@@ -176,22 +176,6 @@ func (u *Update) Bytes() ([]byte, error) {
 		err = u.writeTable(w, all)
 	}
 	return w.buf, err
-}
-
-func (u *Update) sizeHint() int {
-	n := 2048 + 64*len(u.objects)
-	for _, p := range u.objects {
-		switch x := p.obj.(type) {
-		case *Stream:
-			n += len(x.Data) + 256
-		case *Dict:
-			n += 32 * len(x.Entries)
-			if c, ok := x.Get("Contents").(*Placeholder); ok {
-				n += c.Len()
-			}
-		}
-	}
-	return n
 }
 
 // lead is the line end that the file lacks at its end.

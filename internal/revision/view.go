@@ -62,19 +62,7 @@ func (v *view) Get(ref pdf.Ref) (pdf.Object, error) {
 }
 
 // Resolve follows references to a direct object.
-func (v *view) Resolve(o pdf.Object) (pdf.Object, error) {
-	for range 32 {
-		ref, ok := o.(pdf.Ref)
-		if !ok {
-			return o, nil
-		}
-		var err error
-		if o, err = v.Get(ref); err != nil {
-			return nil, err
-		}
-	}
-	return v.Document.Resolve(o) // too long a chain: its error
-}
+func (v *view) Resolve(o pdf.Object) (pdf.Object, error) { return pdf.ResolveBy(o, v.Get) }
 
 // Dict resolves to a dictionary, that of a stream included.
 func (v *view) Dict(o pdf.Object) (*pdf.Dict, error) {
