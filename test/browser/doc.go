@@ -5,6 +5,6 @@
 // (of npm, fetched when the tests run) finds nothing.
 //
 //	go test ./test/browser                              every journey
-//	ROGITO_TEST_SCREENSHOTS=/tmp/shots go test …        keeps the pictures there
+//	ROGITO_TEST_SCREENSHOTS=/tmp/shots go test …        keeps the pictures there; .ci/run has them in build/pages
 //	ROGITO_TEST_BINARY=bin/rogito go test …             of a binary that is built
 package browser
