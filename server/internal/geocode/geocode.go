@@ -53,8 +53,6 @@ func Check(template string) error {
 	return nil
 }
 
-// mark stands for {q} where an address is looked at; a host is compared in small letters.
-
 // New returns a client that dials through the guard; template has {q} where the
 // address goes.
 func New(template string, guard *fetch.Guard) *Client {
