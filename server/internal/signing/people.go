@@ -107,44 +107,18 @@ func (w *Work) open(ctx context.Context) (err error) {
 // transaction.
 func (w *Work) SentOut(ctx context.Context, more func(*store.Tx) error) error {
 	x := w.x
-	r, before := x.record, *x.record
-	r.State, r.UpdatedAt = ledger.WaitSigners, x.config.Now()
 	x.secrets.Anew = nil
-	for _, f := range r.Work {
+	for _, f := range x.record.Work {
 		x.secrets.Anew = append(x.secrets.Anew, ledger.MadeFile{Index: f.Position, SHA256: f.SHA256, Traits: f.Traits()})
 	}
-	if err := x.Bind(r, x.secrets); err != nil {
-		return err
-	}
-	err := x.db.Write(ctx, func(tx *store.Tx) error {
-		if err := ledger.StoreSentOut(ctx, tx, r, x.lease); err != nil {
-			return err
-		}
-		for _, f := range x.docs.Fetched {
-			if err := x.UpdateFile(ctx, tx, r.ID, f); err != nil {
+	return x.storeValidated(ctx, ledger.WaitSigners, ledger.StoreSentOut, func(tx *store.Tx) error {
+		for _, f := range x.record.Work {
+			if err := x.PutWork(ctx, tx, x.record, f); err != nil {
 				return err
 			}
 		}
-		if err := x.InsertValidated(ctx, tx, r); err != nil {
-			return err
-		}
-		for _, f := range r.Work {
-			if err := x.PutWork(ctx, tx, r, f); err != nil {
-				return err
-			}
-		}
-		if err := x.audit.Append(ctx, tx, x.events().Validated(x.docs.Fetched)...); err != nil {
-			return err
-		}
-		if err := more(tx); err != nil {
-			return err
-		}
-		return x.queueCallback(ctx, tx, r)
+		return more(tx)
 	})
-	if err != nil {
-		*r = before
-	}
-	return err
 }
 
 // Current opens the documents as they are now, after making sure that they are what the

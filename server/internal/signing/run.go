@@ -149,13 +149,29 @@ func (x *run) proceed(ctx context.Context) (err error) {
 // validated is the step after validation, told to whoever waits. A record that
 // waits for an approval gives its lease back: the approval brings the work.
 func (x *run) validated(ctx context.Context) error {
+	return x.storeValidated(ctx, ledger.WaitSign, ledger.StoreValidated, func(tx *store.Tx) error {
+		if x.docs.Picture != nil {
+			if err := x.InsertFiles(ctx, tx, x.record.ID, x.docs.Picture); err != nil {
+				return err
+			}
+		}
+		if x.record.Approval == ledger.ApprovalWaiting {
+			return x.config.Waits(ctx, tx, x.record)
+		}
+		return nil
+	})
+}
+
+// storeValidated makes a step after validation: what was fetched and built is known
+// from here on. more is done in its transaction.
+func (x *run) storeValidated(ctx context.Context, to ledger.State, step func(context.Context, *store.Tx, *ledger.Record, string) error, more func(*store.Tx) error) error {
 	r, before := x.record, *x.record
-	r.State, r.UpdatedAt = ledger.WaitSign, x.config.Now()
-	if err := x.Bind(r, x.secrets); err != nil { // what was fetched and built is known from here on
+	r.State, r.UpdatedAt = to, x.config.Now()
+	if err := x.Bind(r, x.secrets); err != nil {
 		return err
 	}
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
-		if err := ledger.StoreValidated(ctx, tx, r, x.lease); err != nil {
+		if err := step(ctx, tx, r, x.lease); err != nil {
 			return err
 		}
 		for _, f := range x.docs.Fetched {
@@ -166,18 +182,11 @@ func (x *run) validated(ctx context.Context) error {
 		if err := x.InsertValidated(ctx, tx, r); err != nil {
 			return err
 		}
-		if x.docs.Picture != nil {
-			if err := x.InsertFiles(ctx, tx, r.ID, x.docs.Picture); err != nil {
-				return err
-			}
-		}
 		if err := x.audit.Append(ctx, tx, x.events().Validated(x.docs.Fetched)...); err != nil {
 			return err
 		}
-		if r.Approval == ledger.ApprovalWaiting {
-			if err := x.config.Waits(ctx, tx, r); err != nil {
-				return err
-			}
+		if err := more(tx); err != nil {
+			return err
 		}
 		return x.queueCallback(ctx, tx, r)
 	})
