@@ -319,18 +319,8 @@ func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string,
 		if err != nil {
 			return err
 		}
-		by, err := s.giver(ctx, tx, c)
+		by, target, err := s.managed(ctx, tx, c, t.ID)
 		if err != nil {
-			return err
-		}
-		target, err := s.readFamily(ctx, tx, "id", t.ID)
-		if err != nil {
-			return err
-		}
-		if len(target) == 0 {
-			return noToken()
-		}
-		if err := by.mayManage(target); err != nil {
 			return err
 		}
 		n := NewToken{Name: t.Name, Scopes: t.Scopes, Limits: t.Limits}
@@ -383,6 +373,20 @@ func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string,
 	return t, err
 }
 
+// managed is a token that the caller may manage, and the token that they use.
+func (s *Service) managed(ctx context.Context, tx *store.Tx, c *Caller, id string) (by, target family, err error) {
+	if by, err = s.giver(ctx, tx, c); err != nil {
+		return nil, nil, err
+	}
+	if target, err = s.readFamily(ctx, tx, "id", id); err != nil {
+		return nil, nil, err
+	}
+	if len(target) == 0 {
+		return nil, nil, noToken()
+	}
+	return by, target, by.mayManage(target)
+}
+
 func clampLife(d time.Duration) time.Duration {
 	if d <= 0 || d > maxLife {
 		return maxLife
@@ -406,18 +410,7 @@ func (s *Service) DeleteToken(ctx context.Context, c *Caller, name string) error
 		if err != nil {
 			return err
 		}
-		by, err := s.giver(ctx, tx, c)
-		if err != nil {
-			return err
-		}
-		target, err := s.readFamily(ctx, tx, "id", id)
-		if err != nil {
-			return err
-		}
-		if len(target) == 0 {
-			return noToken()
-		}
-		if err := by.mayManage(target); err != nil {
+		if _, _, err := s.managed(ctx, tx, c, id); err != nil {
 			return err
 		}
 		if err := intent.Forbid(ctx, tx, intent.Account, c.AccountID); err != nil {
