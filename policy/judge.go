@@ -120,29 +120,27 @@ func (j *judge) existed(d *ades.Document, since time.Time) {
 		}
 	}
 	var signature func(s *ades.Signature)
+	stamps := func(list []*ades.Timestamp) {
+		for _, t := range list {
+			prove(t.ID)
+			if t.Signature != nil {
+				signature(t.Signature)
+			}
+		}
+	}
 	signature = func(s *ades.Signature) {
 		prove(s.ID)
 		if s.SigningCertificate != nil {
 			prove(ades.FactID(s.SigningCertificate))
 		}
 		evidence(s.Evidence)
-		for _, t := range s.Timestamps {
-			prove(t.ID)
-			if t.Signature != nil {
-				signature(t.Signature)
-			}
-		}
+		stamps(s.Timestamps)
 		for _, c := range s.CounterSignatures {
 			signature(c)
 		}
 	}
 	evidence(d.Evidence)
-	for _, t := range d.Timestamps {
-		prove(t.ID)
-		if t.Signature != nil {
-			signature(t.Signature)
-		}
-	}
+	stamps(d.Timestamps)
 	for _, s := range d.Signatures {
 		signature(s)
 	}

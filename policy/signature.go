@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -277,11 +278,4 @@ func (j *judge) until(c *report.Conclusion, ch chainVerdict) {
 	}
 }
 
-func covers(t *ades.Timestamp, id string) bool {
-	for _, c := range t.Covers {
-		if c == id {
-			return true
-		}
-	}
-	return false
-}
+func covers(t *ades.Timestamp, id string) bool { return slices.Contains(t.Covers, id) }
