@@ -105,16 +105,6 @@ func HashOf(oid string) (crypto.Hash, bool) {
 	return h, ok && h.Available()
 }
 
-// OIDOf returns the object identifier of a hash, "" when it has none.
-func OIDOf(h crypto.Hash) string {
-	for oid, c := range hashOIDs {
-		if c == h {
-			return oid
-		}
-	}
-	return ""
-}
-
 // HashName spells a hash as reports do: SHA256, SHA3-256, RIPEMD160.
 func HashName(h crypto.Hash) string {
 	switch h {

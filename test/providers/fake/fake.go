@@ -123,9 +123,6 @@ func (s *Service) URL() string {
 	return s.api.URL + "/SignEngineWeb/sign-services"
 }
 
-// Address is its host and port.
-func (s *Service) Address() string { return s.api.Listener.Addr().String() }
-
 // CA is the PEM of the certificate that its TLS is trusted by.
 func (s *Service) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.api.Certificate().Raw})
