@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -129,9 +130,7 @@ func (s *Ledger) PersonsAsked(r *Record) (all []audit.Event) {
 
 func personEvent(r *Record, p *Person, row, what, text string, more map[string]any) audit.Event {
 	detail := map[string]any{"signer": p.ID, "position": p.Position, "state": p.State, "what": what, "row": row}
-	for name, v := range more {
-		detail[name] = v
-	}
+	maps.Copy(detail, more)
 	return audit.Event{Account: r.AccountID, Record: r.ID, Kind: KindPerson, Log: text, Detail: detail}
 }
 
@@ -211,11 +210,6 @@ func AskAct(ctx context.Context, tx *store.Tx, r *Record, otherwise error) error
 		only(``+isWaitSigners), r.ID, r.AccountID, 1)
 }
 
-// StillWaits makes sure, in a transaction, that a record waits for its signers.
-func StillWaits(ctx context.Context, tx *store.Tx, r *Record, otherwise error) error {
-	return tx.Expect(ctx, 1, otherwise, `update signatures set acts = acts where id = $1 and `+only(``+isWaitSigners), r.ID)
-}
-
 // StoreSentOut is the step after validation of a record that people sign. Nobody works
 // on it until somebody acts.
 func StoreSentOut(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
@@ -262,7 +256,7 @@ func (s *Ledger) DropWork(ctx context.Context, tx *store.Tx, r *Record) error {
 	}
 	gone := r.Work
 	r.Work = nil
-	tx.OnCommit(func() { s.dropBlobs(context.WithoutCancel(ctx), gone) })
+	tx.OnCommit(func() { s.DropBlobs(context.WithoutCancel(ctx), gone) })
 	return tx.Later(ctx, `delete from signature_files where signature_id = $1 and role = $2`, r.ID, RoleWork)
 }
 

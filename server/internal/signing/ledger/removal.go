@@ -43,14 +43,6 @@ func (s *Ledger) LateApprovals(ctx context.Context, at time.Time, most int) ([]s
 	return s.ids(ctx, selectLateApprovals, at, most)
 }
 
-func (s *Ledger) oldFiles(ctx context.Context, at time.Time, most int) ([]string, error) {
-	return s.ids(ctx, selectOldFiles, at, most)
-}
-
-func (s *Ledger) oldRecords(ctx context.Context, at time.Time, most int) ([]string, error) {
-	return s.ids(ctx, selectOldRecords, at, most)
-}
-
 // remove takes a record away, with its documents and the uses of its key that are
 // over, and says in which state it was. That it was there stands in the log alone: rows
 // that stay for each record would grow for ever.

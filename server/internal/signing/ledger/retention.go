@@ -43,16 +43,13 @@ func (s *Ledger) Erase(ctx context.Context, r *Record, why string) error {
 	if err != nil {
 		return err
 	}
-	s.dropBlobs(ctx, r.allFiles())
+	s.DropBlobs(ctx, r.allFiles())
 	return nil
 }
 
-// DropBlobs deletes the blobs of files whose rows are gone.
-func (s *Ledger) DropBlobs(ctx context.Context, files []*File) { s.dropBlobs(ctx, files) }
-
-// dropBlobs deletes blobs whose rows are gone; one that stays behind is found
+// DropBlobs deletes blobs whose rows are gone; one that stays behind is found
 // by the sweep of blobs.
-func (s *Ledger) dropBlobs(ctx context.Context, files []*File) {
+func (s *Ledger) DropBlobs(ctx context.Context, files []*File) {
 	seen := map[string]bool{"": true}
 	for _, f := range files {
 		if seen[f.Blob] {
@@ -70,8 +67,8 @@ func (s *Ledger) dropBlobs(ctx context.Context, files []*File) {
 func (s *Ledger) Retain(ctx context.Context) error {
 	ctx = disk.Reclaiming(ctx)
 	now := s.Now()
-	err := s.untilNone(ctx, s.oldFiles, now, s.dropFiles)
-	return errors.Join(err, s.untilNone(ctx, s.oldRecords, now.Add(-s.KeepRecords), func(ctx context.Context, r *Record) error {
+	err := s.untilNone(ctx, selectOldFiles, now, s.dropFiles)
+	return errors.Join(err, s.untilNone(ctx, selectOldRecords, now.Add(-s.KeepRecords), func(ctx context.Context, r *Record) error {
 		return s.Erase(ctx, r, "record removed at the end of its retention")
 	}))
 }
@@ -82,11 +79,11 @@ const retainedAtOnce = 16
 
 // untilNone has every record of a query worked on, which then is not in it any
 // more. One that cannot be is passed over, and told of.
-func (s *Ledger) untilNone(ctx context.Context, find func(ctx context.Context, before time.Time, most int) ([]string, error), before time.Time, do func(context.Context, *Record) error) error {
+func (s *Ledger) untilNone(ctx context.Context, query string, before time.Time, do func(context.Context, *Record) error) error {
 	failed := map[string]error{}
 	var mu sync.Mutex
 	for {
-		ids, err := find(ctx, before, 1000+len(failed))
+		ids, err := s.ids(ctx, query, before, 1000+len(failed))
 		if err != nil {
 			return err
 		}
@@ -124,6 +121,6 @@ func (s *Ledger) dropFiles(ctx context.Context, r *Record) error {
 	if err != nil {
 		return err
 	}
-	s.dropBlobs(ctx, append(r.files(), r.Work...))
+	s.DropBlobs(ctx, append(r.files(), r.Work...))
 	return nil
 }
