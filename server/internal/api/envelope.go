@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -158,7 +159,7 @@ func Encode(b *bytes.Buffer, op *Op, ans *Answer) error {
 
 func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) {
 	h := w.Header()
-	copyHeader(h, ans.header)
+	maps.Copy(h, ans.header)
 	if c, ok := w.(*call); ok && len(c.ignored) > 0 {
 		ans.Message = c.withIgnored(ans.Message, false)
 	}
@@ -187,12 +188,6 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 			return
 		}
 		a.writeJSON(w, r, op, b.Bytes())
-	}
-}
-
-func copyHeader(dst, src http.Header) {
-	for k, v := range src {
-		dst[k] = v
 	}
 }
 

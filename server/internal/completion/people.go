@@ -2,6 +2,7 @@ package completion
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -91,20 +92,13 @@ func (c *Certificate) people(v *view, in func(look.Text) string) {
 		}
 		if p.Proof != nil {
 			for _, f := range c.record.Evidence {
-				if slices.Contains(valuesOf(p.Proof.Files), f.Traits()) {
+				if slices.Contains(slices.Collect(maps.Values(p.Proof.Files)), f.Traits()) {
 					s.Pairs = append(s.Pairs, Pair{in(look.T("Evidence", "Evidenza")), f.Label + ", SHA-256 " + f.SHA256})
 				}
 			}
 		}
 		v.Annex = append(v.Annex, s)
 	}
-}
-
-func valuesOf(m map[string]string) (all []string) {
-	for _, v := range m {
-		all = append(all, v)
-	}
-	return all
 }
 
 // proofs are what a person has shown of who they are.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -272,10 +273,5 @@ func takenBack(ctx context.Context, log *audit.Log, q store.Querier, id string) 
 		}
 		last[e.Record] = r
 	}
-	all := make([]ca.Revoked, 0, len(last))
-	for _, r := range last {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b ca.Revoked) int { return a.At.Compare(b.At) })
-	return all, nil
+	return slices.SortedFunc(maps.Values(last), func(a, b ca.Revoked) int { return a.At.Compare(b.At) }), nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -93,11 +94,7 @@ func evidenceRows(ctx context.Context, q store.Querier, where string, args ...an
 
 // keepEvidence writes a row of evidence, and says so in the log.
 func (s *Service) keepEvidence(ctx context.Context, tx *store.Tx, c *Certificate, e evidence) error {
-	var blobs []string
-	for id := range e.detail.Files {
-		blobs = append(blobs, id)
-	}
-	slices.Sort(blobs)
+	blobs := slices.Sorted(maps.Keys(e.detail.Files))
 	list, err := json.Marshal(blobs)
 	if err != nil {
 		return err

@@ -25,9 +25,6 @@ type Text struct {
 	path  string // with the folders that a browser tells of
 }
 
-// NewText is a Text of a string already at hand.
-func NewText(s string) Text { return Text{src: strings.NewReader(s)} }
-
 // IsZero reports an absent (or null) text.
 func (t Text) IsZero() bool { return t.src == nil }
 
@@ -158,7 +155,7 @@ func (t *Text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		*t = Text{}
 		return nil
 	case '"':
-		*t = NewText(tok.String())
+		*t = Text{src: strings.NewReader(tok.String())}
 		return nil
 	}
 	return errNotString

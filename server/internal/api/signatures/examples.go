@@ -1,6 +1,7 @@
 package signatures
 
 import (
+	"maps"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/keys"
 )
@@ -19,9 +20,7 @@ func signExamples(kind keys.Kind) []api.Example {
 		if kind == keys.OTP {
 			b["certificateOtp"] = api.OTPCode
 		}
-		for name, value := range more {
-			b[name] = value
-		}
+		maps.Copy(b, more)
 		return b
 	}
 	all := []api.Example{{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -224,13 +225,8 @@ func (ch *chain) metadata(entityType string) (object, error) {
 	if own == nil {
 		return nil, fmt.Errorf("%s is no %s", ch.subject.Sub, entityType)
 	}
-	merged := object{}
-	for name, v := range own {
-		merged[name] = v
-	}
-	for name, v := range ch.statements[0].Metadata[entityType] { // section 3.1.3: of the immediate superior
-		merged[name] = v
-	}
+	merged := maps.Clone(own)
+	maps.Copy(merged, ch.statements[0].Metadata[entityType]) // section 3.1.3: of the immediate superior
 	var policies []map[string]object
 	for i := len(ch.statements) - 1; i >= 0; i-- {
 		policies = append(policies, ch.statements[i].MetadataPolicy[entityType])
@@ -311,9 +307,7 @@ func (w *walk) list(ctx context.Context, entity string, which url.Values) ([]str
 		return nil, fmt.Errorf("federation_list_endpoint of %s: %w", entity, err)
 	}
 	q := u.Query()
-	for name, values := range which {
-		q[name] = values
-	}
+	maps.Copy(q, which)
 	u.RawQuery = q.Encode()
 	b, err := w.get(ctx, u.String(), maxList)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -166,12 +167,7 @@ func (s *SPID) ServeLogout(w http.ResponseWriter, r *http.Request) {
 func FormHTML(d *identify.Departure) string {
 	var b strings.Builder
 	b.WriteString(`<form method="post" action="` + html.EscapeString(d.URL) + `">`)
-	names := make([]string, 0, len(d.Form))
-	for name := range d.Form {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(d.Form)) {
 		b.WriteString(`<input type="hidden" name="` + name + `" value="` + html.EscapeString(d.Form[name]) + `">`)
 	}
 	b.WriteString(`<button>Continua / Continue</button></form>`)

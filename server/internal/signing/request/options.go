@@ -200,12 +200,8 @@ func (p *optionParser) object(path string, v jsontext.Value, table []Option, int
 	if v.Kind() != '{' || p.spool.Unmarshal(v, &members) != nil {
 		return path + " must be an object"
 	}
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names) // so that of two mistakes the same one is always named
-	for _, name := range names {
+	// Sorted, so that of two mistakes the same one is always named.
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		i := slices.IndexFunc(table, func(o Option) bool { return o.Name == name })
 		if i < 0 {
 			return hint.Unknown(path+"."+name, tableNames(path, table))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/mail"
 	"net/url"
 	"regexp"
@@ -389,7 +390,7 @@ func (p *peopleParser) options(v jsontext.Value, from *Stored) (Options, error) 
 		"reminders": func(v jsontext.Value) string { return p.reminders(v, &own.Reminders) },
 	}
 	rest := map[string]jsontext.Value{}
-	for _, name := range sortedNames(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		v := members[name]
 		if read[name] == nil {
 			rest[name] = v
@@ -416,14 +417,6 @@ func (p *peopleParser) options(v jsontext.Value, from *Stored) (Options, error) 
 	used := DefaultOptions()
 	used.Level, used.Hash, used.Timezone, used.WithTimestamp, used.AsyncValidation, used.Asked, used.People = o.Level, o.Hash, o.Timezone, o.WithTimestamp, true, "pades", own
 	return used, nil
-}
-
-func sortedNames(m map[string]jsontext.Value) (names []string) {
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (p *peopleParser) flag(into *bool, name string) func(jsontext.Value) string {
@@ -457,7 +450,7 @@ func (p *peopleParser) table(path string, v jsontext.Value, into map[string]any)
 		names = append(names, path+"."+name)
 	}
 	slices.Sort(names)
-	for _, name := range sortedNames(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		dst, known := into[name]
 		switch {
 		case !known:
@@ -487,7 +480,7 @@ func (p *peopleParser) ui(v jsontext.Value, ui *UI) string {
 	if why := p.table("options.ui", v, into); why != "" {
 		return why
 	}
-	for _, name := range sortedKeys(colours) {
+	for _, name := range slices.Sorted(maps.Keys(colours)) {
 		if c := *colours[name]; c != "" && !colour.MatchString(c) {
 			return "options.ui." + name + " is not a colour such as #1a2b3c"
 		}
@@ -510,14 +503,6 @@ func (p *peopleParser) ui(v jsontext.Value, ui *UI) string {
 		return "options.ui.sidebarLogo is not an address (http or https), nor a picture as data:image/…"
 	}
 	return ""
-}
-
-func sortedKeys[T any](m map[string]T) (names []string) {
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func pageAddress(s string) bool {

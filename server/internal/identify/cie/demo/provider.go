@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -135,9 +136,7 @@ func (d *Demo) chosen(w http.ResponseWriter, r *http.Request) {
 func person(r *http.Request) map[string]any {
 	out := map[string]any{}
 	if c := r.PostFormValue("person"); len(c) == 1 && c[0] >= '0' && int(c[0]-'0') < len(people) {
-		for k, v := range people[c[0]-'0'] {
-			out[k] = v
-		}
+		maps.Copy(out, people[c[0]-'0'])
 	} else {
 		for k := range people[0] {
 			if v := strings.TrimSpace(r.PostFormValue(k)); v != "" {
@@ -220,9 +219,7 @@ func (d *Demo) userinfo(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	claims := d.dated(5*time.Minute, map[string]any{"iss": d.ProviderID(), "sub": g.sub, "aud": d.client.id})
-	for k, v := range g.person {
-		claims[k] = v
-	}
+	maps.Copy(claims, g.person)
 	token, err := d.sign(d.Tokens, "userinfo", "JWT", claims)
 	if err == nil {
 		token, err = jwt.Encrypt(token, d.client.encryption)
