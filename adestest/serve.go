@@ -5,10 +5,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,9 +107,7 @@ func (p *PKI) CRL(name string) ([]byte, error) {
 	a.number++
 	now := p.Now()
 	l := ca.List{Number: big.NewInt(now.Unix()*1000 + a.number), ThisUpdate: now, NextUpdate: now.Add(24 * time.Hour)}
-	for _, r := range p.revoked {
-		l.Revoked = append(l.Revoked, r)
-	}
+	l.Revoked = slices.Collect(maps.Values(p.revoked))
 	return a.Issuer.CRL(l)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -205,9 +206,7 @@ func (s *Set) arrange(names []string) {
 			of[ix.semester] = ix
 		}
 	}
-	for _, ix := range of {
-		s.indexes = append(s.indexes, ix)
-	}
+	s.indexes = slices.AppendSeq(s.indexes, maps.Values(of))
 	if len(s.indexes) == 0 {
 		s.indexes = append(s.indexes, sample())
 	}

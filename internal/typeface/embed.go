@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf16"
 
@@ -99,12 +100,7 @@ func (s *Subset) toUnicode() []byte {
 		"/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n" +
 		"/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n" +
 		"1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
-	codes := make([]uint16, 0, len(s.text))
-	for c := range s.text {
-		codes = append(codes, c)
-	}
-	slices.Sort(codes)
-	for chunk := range slices.Chunk(codes, 100) {
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(s.text)), 100) {
 		fmt.Fprintf(&b, "%d beginbfchar\n", len(chunk))
 		for _, c := range chunk {
 			fmt.Fprintf(&b, "<%04X> <%s>\n", c, utf16Hex(s.text[c]))

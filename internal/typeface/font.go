@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -305,11 +306,7 @@ func componentSize(flags uint16) int {
 
 // assemble writes an sfnt file with its directory and check sums.
 func assemble(tables map[string][]byte) []byte {
-	names := make([]string, 0, len(tables))
-	for name := range tables {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(tables))
 	n := len(names)
 	span, selector := 1, 0
 	for span*2 <= n {

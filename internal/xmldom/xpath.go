@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/antchfx/xpath"
 
@@ -71,9 +72,7 @@ func (d *Document) prefixes(given map[string]string) map[string]string {
 			ns[b.Prefix] = b.URI
 		}
 	}
-	for p, u := range given {
-		ns[p] = u
-	}
+	maps.Copy(ns, given)
 	return ns
 }
 
