@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -45,9 +44,6 @@ var outside = map[string]string{
 
 // fill puts the words of this server into the document.
 func (a *API) fill(doc []byte) []byte {
-	if !bytes.Contains(doc, []byte(AutomaticUsername)) {
-		return doc
-	}
 	words := outside
 	if a.opts.Words != nil {
 		if w := a.opts.Words(); w != nil {

@@ -110,6 +110,7 @@ type referenced struct {
 }
 
 type docBody struct {
+	Label  string // of the table, another for each
 	Type   string
 	Fields []docField
 }
@@ -230,9 +231,9 @@ func said(s *docSchema, text string) string {
 }
 
 // bodies lists the fields of each media type, JSON first.
-func (x *docIndex) bodies(content map[string]docMedia) (all []docBody) {
+func (x *docIndex) bodies(what string, content map[string]docMedia) (all []docBody) {
 	for _, mt := range slices.Sorted(maps.Keys(content)) {
-		all = append(all, docBody{mt, x.fields(content[mt].Schema, "", nil)})
+		all = append(all, docBody{what + ", " + mt, mt, x.fields(content[mt].Schema, "", nil)})
 	}
 	return all
 }
@@ -330,13 +331,13 @@ func (a *API) docsOperation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	op, d := a.ops[i], x.ops[id]
-	p := referenced{Op: op, Who: who(op), Bodies: x.bodies(d.RequestBody.Content), Examples: a.curls(op, d), Errors: refusals(d)}
+	p := referenced{Op: op, Who: who(op), Bodies: x.bodies("Body", d.RequestBody.Content), Examples: a.curls(op, d), Errors: refusals(d)}
 	for _, one := range d.Parameters {
 		p.Parameters = append(p.Parameters, docField{one.Name + " (" + one.In + ")", x.word(one.Schema), said(one.Schema, one.Description), one.Required, false})
 	}
 	for _, status := range slices.Sorted(maps.Keys(d.Responses)) {
 		if status < "300" {
-			p.Answers = append(p.Answers, x.bodies(d.Responses[status].Content)...)
+			p.Answers = append(p.Answers, x.bodies("Answer "+status, d.Responses[status].Content)...)
 		}
 	}
 	for _, one := range a.ops {
@@ -347,7 +348,7 @@ func (a *API) docsOperation(w http.ResponseWriter, r *http.Request) {
 	a.docsPage(w, r, operationPage, p)
 }
 
-var operationPage = template.Must(template.New("operation").Funcs(template.FuncMap{"code": codes, "body": func(name string, f []docField) docBody { return docBody{name, f} }}).Parse(docsTop + `{{define "fields"}}<div class="scroll" tabindex="0" role="region" aria-label="{{.Type}}"><table class="list"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">What it is</th></tr></thead><tbody>
+var operationPage = template.Must(template.New("operation").Funcs(template.FuncMap{"code": codes, "body": func(name string, f []docField) docBody { return docBody{name, name, f} }}).Parse(docsTop + `{{define "fields"}}<div class="scroll" tabindex="0" role="region" aria-label="{{.Label}}"><table class="list"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">What it is</th></tr></thead><tbody>
 {{range .Fields}}<tr><th scope="row"><code>{{.Name}}</code>{{if .Required}} <span class="soft">required</span>{{end}}{{if .Deprecated}} <span class="soft">deprecated</span>{{end}}</th><td>{{code .Type}}</td><td>{{code .Text}}</td></tr>
 {{end}}</tbody></table></div>{{end}}{{template "top" .Summary}}
 <p class="crumbs"><a href="/docs">The API</a> · <a href="/docs#{{.Tag}}">{{.Tag}}</a></p>
@@ -357,7 +358,7 @@ var operationPage = template.Must(template.New("operation").Funcs(template.FuncM
 <p>{{code .Who}}{{if .Idempotent}} With an <code>Idempotency-Key</code> the call may be repeated for 24 hours.{{end}}</p>
 <h2>Call</h2>
 {{range $i, $e := .Examples}}{{with .Summary}}<h3>{{.}}</h3>{{end}}<div class="scroll" tabindex="0" role="region" aria-label="Call {{$i}}"><pre><code>{{.Curl}}</code></pre></div>
-{{end}}{{with .Parameters}}<h2>Parameters</h2>{{template "fields" (body "parameters" .)}}{{end}}
+{{end}}{{with .Parameters}}<h2>Parameters</h2>{{template "fields" (body "Parameters" .)}}{{end}}
 {{range .Bodies}}<h2>Body: <code>{{.Type}}</code></h2>{{template "fields" .}}{{end}}
 {{range .Answers}}<h2>Answer: <code>{{.Type}}</code></h2>{{if .Fields}}{{template "fields" .}}{{else}}<p>The file itself.</p>{{end}}{{end}}
 {{with .Errors}}<h2>Errors</h2><ul>{{range .}}<li>{{.Status}}: {{range $i, $c := .Codes}}{{if $i}}; {{end}}{{if .Number}}<a href="/docs/errors#{{.Number}}">{{.Number}}</a> {{end}}{{.Meaning}}{{end}}</li>
