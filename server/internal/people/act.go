@@ -24,6 +24,7 @@ const (
 	mostDrawn  = 200_000 // of the data URL
 	mostReason = 2000
 	mostSide   = 4000 // pixels
+	mostPixels = 4_000_000
 	signWait   = 25 * time.Second
 )
 
@@ -33,15 +34,10 @@ func (s *Service) Sign(ctx context.Context, v *Visit, act Act, shown Browsers) e
 	if !act.Agree {
 		return badForm("agree: nothing is signed without it")
 	}
-	drawn, err := drawing(act.Drawn, slices.Contains(v.Record.Options.People.Modes, "drawn"))
-	if err != nil {
-		return err
-	}
 	typed := strings.Join(strings.Fields(act.Typed), " ")
 	if utf8.RuneCountInString(typed) > mostTyped || strings.ContainsFunc(typed, unicode.IsControl) {
 		return badForm(fmt.Sprintf("typed has more than %d characters, or some that nobody can read", mostTyped))
 	}
-	asked := &ledger.PersonAct{At: s.config.Now(), From: v.Address, Typed: typed, Drawn: drawn}
 	check := func(r *ledger.Record, p *ledger.Person) error {
 		if err := s.open(r, p); err != nil {
 			return err
@@ -62,6 +58,11 @@ func (s *Service) Sign(ctx context.Context, v *Visit, act Act, shown Browsers) e
 	if err := check(v.Record, v.Person); err != nil {
 		return err
 	}
+	drawn, err := drawing(act.Drawn, slices.Contains(v.Record.Options.People.Modes, "drawn")) // not of strangers: it takes memory
+	if err != nil {
+		return err
+	}
+	asked := &ledger.PersonAct{At: s.config.Now(), From: v.Address, Typed: typed, Drawn: drawn}
 	if p := v.Person; p.Username != "" && p.Role == ledger.RoleSigner { // judged once, before anything is stored
 		cred, cert, err := s.Signing.JudgeOwn(ctx, v.Record.AccountID, p.Username, act.Password, act.Code)
 		if err != nil {
@@ -141,7 +142,7 @@ func drawing(in string, allowed bool) ([]byte, error) {
 		return nil, badForm("drawn is not a PNG as a data URL")
 	}
 	c, err := png.DecodeConfig(bytes.NewReader(b))
-	if err != nil || c.Width > mostSide || c.Height > mostSide || c.Width == 0 || c.Height == 0 {
+	if err != nil || c.Width > mostSide || c.Height > mostSide || c.Width*c.Height > mostPixels || c.Width == 0 || c.Height == 0 {
 		return nil, badForm("drawn is not a PNG, or too large")
 	}
 	if _, err := png.Decode(bytes.NewReader(b)); err != nil {

@@ -19,8 +19,8 @@ import (
 )
 
 // Codes of one person: six digits, ten minutes, once; three an hour by a channel, and five
-// wrong ones lock the page for an hour. All of it stands in the person's row, which one
-// server after another changes.
+// wrong ones before all that are asked for were given lock the page for an hour. All of
+// it stands in the person's row, which one server after another changes.
 const (
 	codeLife  = 10 * time.Minute
 	codeSends = 3
@@ -236,8 +236,15 @@ func (s *Service) CheckCode(ctx context.Context, v *Visit, code string, shown Br
 		}
 		next := *c
 		next.Hash, next.Proven, next.At, next.From, next.Browser = "", addressOf(p, channel), now, v.Address, fresh.Hash()
-		p.Codes[channel], p.Wrong, p.Locked, p.Sure, p.SureAt = &next, 0, time.Time{}, v.Address, now
-		s.authenticated(p, append(slices.Clone(shown), fresh))
+		p.Codes[channel], p.Sure, p.SureAt = &next, v.Address, now
+		given := append(slices.Clone(shown), fresh)
+		if p.Wrong = max(p.Wrong-1, 0); len(missing(p, given)) == 0 { // one of two codes gives no further tries at the other
+			p.Wrong = 0
+		}
+		if p.Wrong < codeTries {
+			p.Locked = time.Time{}
+		}
+		s.authenticated(p, given)
 		return "code-given", "the code sent by " + channel + " was given", map[string]any{"channel": channel, "address": v.Address}, s.Signing.Tell(ctx, tx, r)
 	})
 	if err == nil {

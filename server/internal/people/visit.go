@@ -81,7 +81,7 @@ func (s *Service) Now(ctx context.Context, v *Visit, shown Browsers) (*Now, erro
 		n.Identify = slices.Clone(p.Identification)
 	}
 	if editable(p) {
-		n.EditName, n.EditEmail, n.EditMobile = o.Editable.Name, o.Editable.Email, o.Editable.Mobile
+		n.EditName, n.EditEmail, n.EditMobile = mayRename(r, p), o.Editable.Email, o.Editable.Mobile
 	}
 	if p.Role == ledger.RoleSigner {
 		n.Typed, n.Drawn = true, slices.Contains(o.Modes, "drawn")
@@ -98,6 +98,11 @@ func (s *Service) Now(ctx context.Context, v *Visit, shown Browsers) (*Now, erro
 // editable: before the first code only.
 func editable(p *ledger.Person) bool {
 	return len(p.Codes) == 0 && p.Proof == nil && p.State != ledger.PersonAuthenticated
+}
+
+// mayRename: an identification is held against the name that was asked for.
+func mayRename(r *ledger.Record, p *ledger.Person) bool {
+	return r.Options.People.Editable.Name && len(p.Identification) == 0
 }
 
 func (s *Service) hasRead(r *ledger.Record, p *ledger.Person) bool {
@@ -230,7 +235,7 @@ func (s *Service) Edit(ctx context.Context, v *Visit, name, email, mobile string
 			changed = append(changed, "mobile")
 		}
 		for _, what := range changed {
-			if !editable(p) || !map[string]bool{"name": o.Name, "email": o.Email, "mobile": o.Mobile}[what] {
+			if !editable(p) || !map[string]bool{"name": mayRename(r, p), "email": o.Email, "mobile": o.Mobile}[what] {
 				return "", "", nil, fault.New(fault.WrongState, "the %s cannot be changed now", what)
 			}
 			switch what {
