@@ -113,7 +113,7 @@ func (s *Server) ConsoleInvite(ctx context.Context, email, name, role, of string
 	case string(m.Role) != role:
 		err = fmt.Errorf("%s is among the people of %s already, as %s", m.Email, a.Email, m.Role)
 	default:
-		m, err = members.Again(ctx, &account.Caller{AccountID: a.ID}, m.ID)
+		m, err = members.Again(ctx, &account.Caller{AccountID: a.ID}, "", m.ID)
 	}
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -60,17 +61,33 @@ func (s *Service) Invite(ctx context.Context, by *account.Caller, acct, lineage,
 		if m.Email == email {
 			return nil, fault.New(fault.BadField, "%s is among the people of this account already", email)
 		}
-		if by != nil && by.Member == m.ID {
-			lineage = m.Lineage
-		}
+	}
+	if lineage, err = s.line(ctx, by, lineage); err != nil {
+		return nil, err
 	}
 	m := &Member{ID: store.NewID(), Account: acct, Email: email, Name: name, Role: role, Lineage: lineage, CreatedAt: s.Now().UTC().Truncate(time.Millisecond)}
 	return m, s.open(ctx, m, "invited", "a person was invited")
 }
 
+// line is the line of whoever asks: of a person the one that they were invited by.
+func (s *Service) line(ctx context.Context, by *account.Caller, lineage string) (string, error) {
+	if by == nil || by.Member == "" {
+		return lineage, nil
+	}
+	m, err := s.Find(ctx, by.AccountID, by.Member)
+	if err != nil {
+		return "", err
+	}
+	return m.Lineage, nil
+}
+
+// Shows says whether who asks may see the link of a person. One that others made is
+// not for a token: whoever joins by it counts as apart.
+func (s *Service) Shows(m *Member, lineage string) bool { return lineage == "" || lineage == m.Lineage }
+
 // Again makes a new link for a person: the one before ends. Whoever opens it chooses a
-// passkey or a password anew.
-func (s *Service) Again(ctx context.Context, by *account.Caller, id string) (*Member, error) {
+// passkey or a password anew, and is of the line of whoever made it.
+func (s *Service) Again(ctx context.Context, by *account.Caller, lineage, id string) (*Member, error) {
 	m, err := s.Find(ctx, by.AccountID, id)
 	if err != nil {
 		return nil, err
@@ -78,6 +95,10 @@ func (s *Service) Again(ctx context.Context, by *account.Caller, id string) (*Me
 	if err := s.Accounts.MayGive(ctx, by, scopes[m.Role]); err != nil {
 		return nil, err
 	}
+	if lineage, err = s.line(ctx, by, lineage); err != nil {
+		return nil, err
+	}
+	m.Lineage = cmp.Or(lineage, m.Lineage)
 	return m, s.open(ctx, m, "invited", "a person was sent a new link")
 }
 

@@ -53,10 +53,14 @@ func (d *Desk) peoplePage(v *visit) (*peoplePage, error) {
 		Head: d.head(v, look.T("People", "Persone")), As: v.accountID(), Notice: notices[v.r.URL.Query().Get("done")], Roles: roleOptions(v, member.Signer),
 		MayInvite: d.may(v, http.MethodPost, peopleSegment), Sends: d.Members.Sends(),
 	}
+	lineage, err := d.lineage(v)
+	if err != nil {
+		return nil, err
+	}
 	all, err := d.Members.List(v.ctx(), v.accountID())
 	for _, m := range all {
 		row := memberRow{Member: m, RoleName: roles[m.Role].Name, Self: v.Member != nil && v.Member.ID == m.ID, Roles: roleOptions(v, m.Role)}
-		if (!p.Sends || d.Outbox != "") && p.MayInvite {
+		if (!p.Sends || d.Outbox != "") && p.MayInvite && d.Members.Shows(m, lineage) {
 			row.Link = d.Members.Link(m)
 		}
 		p.Rows = append(p.Rows, row)
@@ -74,10 +78,13 @@ func (d *Desk) people(v *visit) error {
 }
 
 // lineage is the line of the token that a visitor logged in with: people whom it invites
-// are of its family where two pairs of eyes are asked for. A person's own counts for
-// people, and the operator's link for nobody.
+// are of its family where two pairs of eyes are asked for. A person's is the one that they
+// were invited by, and who has the operator's link is of none.
 func (d *Desk) lineage(v *visit) (string, error) {
-	if v.Member != nil || v.Own {
+	if v.Member != nil {
+		return v.Member.Lineage, nil
+	}
+	if v.Own {
 		return "", nil
 	}
 	return d.Accounts.Root(v.ctx(), v.Caller.TokenID)
@@ -135,7 +142,11 @@ func (d *Desk) inviteAgain(v *visit) error {
 	if _, err := form(v); err != nil {
 		return err
 	}
-	if _, err := d.Members.Again(v.ctx(), v.Caller, v.r.PathValue("id")); err != nil {
+	lineage, err := d.lineage(v)
+	if err != nil {
+		return err
+	}
+	if _, err := d.Members.Again(v.ctx(), v.Caller, lineage, v.r.PathValue("id")); err != nil {
 		return err
 	}
 	return d.done(v, "/console/people", "invited")
