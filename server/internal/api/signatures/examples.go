@@ -2,6 +2,7 @@ package signatures
 
 import (
 	"maps"
+
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/keys"
 )

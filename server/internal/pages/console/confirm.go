@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // act is what cannot be undone. It is asked about on a page of its own, which names
 // the thing and says what is lost; only the form of that page does it.
 type act struct {
-	method, segment string // scope that it needs
+	method, segment string // scope that it needs, if any
 	// find is the thing, or why it cannot be done to it.
 	find  func(d *Desk, v *visit, id string) (*thing, error)
 	title look.Text // with the name of the thing
@@ -122,7 +123,7 @@ var acts = map[string]*act{
 		},
 	},
 	"passkey": {
-		method: http.MethodGet, segment: "passkeys", find: (*Desk).passkeyNamed, // of one's own, whatever one's role
+		find:  (*Desk).passkeyNamed, // of one's own, whatever one's role
 		title: look.T("Remove the passkey of %s?", "Rimuovere la passkey del %s?"),
 		loss: look.T("Nobody can log in with it any more. Also delete it on the phone or computer that has it. Sessions that are open stay open.",
 			"Nessuno potrà più accedere con essa. Eliminala anche dal telefono o dal computer che la contiene. Le sessioni aperte restano aperte."),
@@ -158,8 +159,10 @@ type confirmPage struct {
 func (d *Desk) asks(name string) page {
 	a := acts[name]
 	return func(v *visit) error {
-		if err := d.need(v, a.method, a.segment); err != nil {
-			return err
+		if a.segment != "" {
+			if err := d.need(v, a.method, a.segment); err != nil {
+				return err
+			}
 		}
 		sent := v.r.Method == http.MethodPost
 		chosen := ""
@@ -170,7 +173,7 @@ func (d *Desk) asks(name string) page {
 			}
 			sent, chosen = f.Get("confirmed") == "true", f.Get("reason")
 		}
-		t, err := a.find(d, v, v.r.PathValue("id"))
+		t, err := a.find(d, v, cmp.Or(v.r.PathValue("id"), v.r.PathValue("passkey")))
 		if err != nil {
 			return err
 		}

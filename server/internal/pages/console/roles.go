@@ -69,10 +69,10 @@ var mayOpen = map[string][]member.Role{
 	"GET /console/people/{id}/remove":  owners,
 	"POST /console/people/{id}/remove": owners,
 
-	"GET /console/passkeys":              everybody,
-	"POST /console/passkeys":             everybody,
-	"GET /console/passkeys/{id}/remove":  everybody,
-	"POST /console/passkeys/{id}/remove": everybody,
+	"GET /console/passkeys":                   everybody,
+	"POST /console/passkeys":                  everybody,
+	"GET /console/passkeys/{passkey}/remove":  everybody,
+	"POST /console/passkeys/{passkey}/remove": everybody,
 
 	"GET /console/sessions":           everybody,
 	"POST /console/sessions/{id}/end": everybody,
