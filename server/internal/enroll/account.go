@@ -62,7 +62,7 @@ func (s *Service) ByAccount(ctx context.Context, c *Certificate, l remote.Login,
 	}
 	k, err := openAccount(ctx, p, c.Kind, l)
 	if err != nil {
-		return nil, s.refuse(ctx, c, byProvider, providerFault("provider", err))
+		return nil, s.refuse(ctx, c, byProvider, accountFault(err))
 	}
 	return s.adopt(ctx, c, adoption{key: k, browser: b})
 }
@@ -113,16 +113,16 @@ func (s *Service) SendCode(ctx context.Context, c *Certificate, username, passwo
 	}
 	if err := p.SendCode(ctx, l); err != nil {
 		if c.awaits() {
-			return s.refuse(ctx, c, byProvider, providerFault("provider", err))
+			return s.refuse(ctx, c, byProvider, accountFault(err))
 		}
-		return providerFault("provider", err)
+		return accountFault(err)
 	}
 	return nil
 }
 
-// providerFault is what the page says of a key or credential that the provider does
-// not show, or that cannot be used.
-func providerFault(of string, err error) error {
+// accountFault is what the page says of a key that the provider does not show, or
+// that cannot be used.
+func accountFault(err error) error {
 	var said *remote.Error
 	switch {
 	case !errors.As(err, &said):
@@ -130,7 +130,7 @@ func providerFault(of string, err error) error {
 	case said.Kind == remote.Unreached:
 		return fault.New(fault.Unavailable, "provider: %s", said.Text).Because(err)
 	}
-	return fault.New(fault.BadField, "%s: %s", of, said.Text).Because(err)
+	return fault.New(fault.BadField, "provider: %s", said.Text).Because(err)
 }
 
 // passedLevel is the level of security of keys that are passed through: none
