@@ -60,6 +60,9 @@ func (t *rowTable) keys() (names []string) {
 			names = append(names, c.name)
 		}
 	}
+	if names == nil { // signing_intents has no key on PostgreSQL, which saves an index
+		return []string{"id"}
+	}
 	return names
 }
 
