@@ -375,7 +375,7 @@ func TestKilledWhilePeopleSign(t *testing.T) {
 			r := k.ask("B")
 			g := &guest{t: t, room: k.room, data: p.data, link: r.Signers[0].URL}
 			g.proves()
-			_ = g.clicks(2 * time.Second)
+			go func() { _ = g.clicks(20 * time.Second) }() // it ends in the middle of it
 			_ = p.cmd.Wait()
 			p.cmd = nil
 			p.start()
@@ -386,7 +386,7 @@ func TestKilledWhilePeopleSign(t *testing.T) {
 			r := k.ask("T")
 			g := &guest{t: t, room: k.room, data: p.data, link: r.Signers[0].URL}
 			g.proves()
-			go func() { _ = g.clicks(2 * time.Second) }()
+			go func() { _ = g.clicks(20 * time.Second) }()
 			await.Moment(0, time.Duration(1+dice.IntN(60))*time.Millisecond) // anywhere
 			p.kill()
 			await.Until(t, "the click is stored", func() bool { return g.visit().Person.Act != nil })

@@ -65,8 +65,8 @@ func start(t *testing.T, change func(*Config)) *running {
 	case r.url = <-ready:
 	case err := <-ended:
 		t.Fatalf("did not start: %v\n%s", err, r.log)
-	case <-time.After(30 * time.Second):
-		t.Fatalf("not ready after 30 s\n%s", r.log)
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("not ready after two minutes\n%s", r.log)
 	}
 	r.addr = strings.TrimPrefix(strings.TrimPrefix(r.url, "http://"), "https://")
 	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })

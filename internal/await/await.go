@@ -29,16 +29,16 @@ func Pause() { time.Sleep(pause) }
 // stands.
 func Moment(from, to time.Duration) { time.Sleep(from + rand.N(to-from)) }
 
-// Until waits until something is so, and ends the test where it is not within a
-// minute.
+// Until waits until something is so, and ends the test where it is not within
+// three minutes, which only a busy machine takes.
 func Until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for range Within(time.Minute) {
+	for range Within(3 * time.Minute) {
 		if is() {
 			return
 		}
 	}
-	t.Fatalf("not within a minute: %s", what)
+	t.Fatalf("not within three minutes: %s", what)
 }
 
 // Never asks for a while, and fails the test where something is so that must not

@@ -141,7 +141,7 @@ func (n *node) start() {
 	}
 	n.done = make(chan struct{})
 	go func() { _ = n.cmd.Wait(); close(n.done) }()
-	for range await.Within(30 * time.Second) {
+	for range await.Within(2 * time.Minute) {
 		resp, err := (&http.Client{Transport: n.secure}).Get(n.url() + "/readyz")
 		if err == nil {
 			resp.Body.Close()
