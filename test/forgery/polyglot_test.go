@@ -49,6 +49,7 @@ func makePolyglots(t *testing.T, m *materials) []specimen {
 		"the end of a zip":           archive[strings.Index(archive, "PK\x05\x06"):],
 		"a page":                     "<html><body>" + stranger + "</body></html>",
 		"a heading":                  "<h1>" + stranger + "</h1>",
+		"a heading like an end":      "0\x82<h1\nendstream\nendobj\n>" + stranger + "</h1>",
 		"a heading in upper case":    "<H1\n>" + stranger + "</H1>",
 		"a paragraph":                "<p style='font-size:9em'>" + stranger,
 		"a script":                   "<script>document.write('" + stranger + "')</script>",

@@ -18,7 +18,6 @@ func (a *API) registerDocs() {
 	a.Mount("/docs/", http.RedirectHandler("/docs", http.StatusMovedPermanently))
 	a.Mount("/docs/reference", http.RedirectHandler("/docs#operations", http.StatusMovedPermanently))
 	a.Mount("/docs/reference/*", http.HandlerFunc(a.docsOperation))
-	a.Mount("/docs/*", http.RedirectHandler("/docs", http.StatusMovedPermanently)) // what others once linked to
 	a.Mount("/docs/errors", http.HandlerFunc(a.docsErrors))
 }
 
