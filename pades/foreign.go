@@ -163,8 +163,8 @@ func markup(b []byte) bool {
 	return slices.Contains(quiet, name) && !slices.ContainsFunc(b[:len(m[0])+12], func(c byte) bool { return !text(c) })
 }
 
-// endOfStream is what follows the data of a stream.
-var endOfStream = regexp.MustCompile(`^(\r\n|\r|\n)endstream\s+endobj\s`)
+// endOfStream is what follows the data of a stream, and the byte that ends a name.
+var endOfStream = regexp.MustCompile(`^[\s/>]?(\r\n|\r|\n)endstream\s+endobj\s`)
 
 // chance reports whether a tag may be the last bytes of a certificate or list: one
 // signature in thousands ends in something like "<p". A forger who writes it so has an

@@ -17,6 +17,7 @@ func TestMarks(t *testing.T) {
 		"<x style=a": "HTML", "<x:y \x01 onfocus=a": "HTML", "<x title='" + strings.Repeat("x", 99) + "' onload=a": "HTML",
 		"<a \x01" + strings.Repeat("x", 99) + " onload=": "", // as certificates have it by chance
 		"\x80<p\nendstream\nendobj\n":                    "", "\x80<Q\r\nendstream\r\nendobj\r\n": "", "\x80<td\rendstream\rendobj ": "",
+		"\x80<p\n\nendstream\nendobj\n": "", "\x80<b>\nendstream\nendobj\n": "", "\x80<h1>\nendstream\nendobj\n": "HTML",
 		"<p\nendless stream of it": "HTML", "<p>endstream\nendobj\n ": "HTML", "<p\nendstream>Pay EUR 900": "HTML", "<p endstream endobj >": "HTML",
 		"<h1\nendstream\nendobj\n>Pay": "HTML", "<title\nendstream\nendobj\n>": "HTML", "<p\nendstream\nendobj\n style=x>": "HTML",
 		"<h1>\x80\x81": "", "<dd> is a string of a PDF": "", "<abc0>": "", "MZ is nothing": "", "\x1f\x8b\x08\xff": "", "BZh9": "", "\x7fELF!!!": "",

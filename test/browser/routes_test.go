@@ -26,7 +26,7 @@ var notPages = map[string]string{
 	"/favicon.ico": "a redirection", "/console": "a redirection", "/docs/": "a redirection", "/console/{$}": "the page at /console/: TestDeskLooks looks at it in every way",
 	"/pages/*": "style sheets and scripts", "/map/areas": "outlines for the script", "/map/values.csv": "a table to download",
 	"/map/*": "below it: /map/areas", "/console/*": "what is below it is listed by itself", "/console/": "an error page: TestDeskLooks",
-	"/docs": "in English, as all of the reference: TestDocsPages looks at it in every way", "/docs/*": "a redirection", "/docs/reference": "a redirection", "/docs/reference/*": "in English, as all of the reference: TestDocsPages looks at two in every way", "/demo/*": "stands in for the pages of identity providers, in a sandbox",
+	"/docs": "in English, as all of the reference: TestDocsPages looks at it in every way", "/docs/reference": "a redirection", "/docs/reference/*": "in English, as all of the reference: TestDocsPages looks at two in every way", "/demo/*": "stands in for the pages of identity providers, in a sandbox",
 	"/docs/errors":     "a part of the reference, in English: TestDocsPages looks at it in every way",
 	"/remote/callback": "is there with a provider of remote keys only; its refusals are the page of /cie/callback",
 	"/openapi.json":    "for programs", "/openapi.yaml": "for programs", "/openapi-3.0.json": "for programs", "/healthz": "for programs", "/readyz": "for programs", "/metrics": "for programs",

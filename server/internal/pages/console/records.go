@@ -323,8 +323,8 @@ func (d *Desk) record(v *visit) error {
 		}
 	}
 	p.MayDelete = p.R.State.Final() && d.may(v, http.MethodDelete, "signatures") && v.opens("GET /console/records/{id}/delete")
-	if p.Waits {
-		v.w.Header().Set("Refresh", "10")
+	if p.Waits && !p.Approval && p.R.State != ledger.WaitSigners {
+		v.w.Header().Set("Refresh", "10") // never under the hands of somebody who fills in a form
 	}
 	d.pages.Render(v.w, v.r, http.StatusOK, "record", p)
 	return nil
