@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -101,20 +102,40 @@ func once[T any](ctx context.Context, s *Store, key string, fetch func(context.C
 	}
 }
 
-// fetchOCSP asks the certificate's responders in turn.
-func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, now time.Time) ([]byte, error) {
+// fetchOCSP asks the certificate's responders in turn. An answer of before since is
+// taken only where it ends later, or where nobody gives a newer one.
+func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, now, since time.Time) ([]byte, error) {
+	var old []byte
 	err := errNoAddress
 	for _, url := range cert.OCSPServers[:min(len(cert.OCSPServers), 3)] {
 		key := "ocsp " + url + " " + cert.ID()
-		if b, ok := s.cache().get(key, now); ok {
+		b, ok := s.cache().get(key, now)
+		if ok && !surpassed(b, since) {
 			return b, nil
 		}
-		var b []byte
+		if ok {
+			old = b
+		}
 		if b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
 			return b, nil
 		}
 	}
+	if old != nil {
+		return old, nil
+	}
 	return nil, err
+}
+
+// surpassed reports whether an answer of before a time promises no next one: newer
+// information is there at any time then (RFC 6960, 4.2.2.1).
+func surpassed(answer []byte, since time.Time) bool {
+	if since.IsZero() {
+		return false
+	}
+	o, err := pkix.ParseOCSPResponse(answer)
+	return err != nil || slices.ContainsFunc(o.Responses, func(r pkix.SingleResponse) bool {
+		return r.NextUpdate.IsZero() && r.ThisUpdate.Before(since)
+	})
 }
 
 func (s *Store) askOCSP(ctx context.Context, url string, cert, issuer *pkix.Certificate, now time.Time) ([]byte, error) {

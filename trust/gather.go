@@ -32,6 +32,7 @@ type gathering struct {
 	facts   *report.Facts
 	fetches int
 	network bool
+	since   time.Time // where answers go into a document: how old they may be
 	asked   map[string]bool
 	noted   map[string]bool
 	held    map[*byte]bool // evidence seen, by where it lies: signers share it
@@ -264,7 +265,7 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) []*report.Re
 	}
 	g.asked[cert.ID()] = true
 	g.fetches++
-	b, err := g.store.fetchOCSP(g.ctx, cert, issuer, g.now)
+	b, err := g.store.fetchOCSP(g.ctx, cert, issuer, g.now, g.since)
 	if err == nil && g.store.addEvidence(&g.ev, ades.EvidenceOCSP, fromNetwork, b, g.pool.work) {
 		g.responders()
 		if revs := g.store.revocations(cert, issuer, &g.ev, g.pool); len(revs) > 0 {

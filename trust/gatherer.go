@@ -31,6 +31,7 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 		now = g.Now()
 	}
 	w := &collector{g: g.Store.gathering(ctx, now, new(report.Facts)), seen: map[string]bool{}, large: g.Large}
+	w.g.since = now.Truncate(time.Second) // answers have whole seconds
 	for _, der := range carried.Certificates {
 		w.g.add(der)
 	}
