@@ -288,8 +288,10 @@ func (a *Authority) status(ctx context.Context, serial *big.Int) (ca.Status, err
 	return ca.Status{RevokedAt: store.Time(r.revoked), Reason: r.reason}, nil
 }
 
-// actLife is how long a certificate for one act is good.
-const actLife = 30 * time.Minute
+// actLife is how long a certificate for one act is good. Its key is gone after seconds;
+// it is longer than what validators take an OCSP answer without a next update for (half
+// an hour), since some judge at the end of that time.
+const actLife = time.Hour
 
 // IssueAct makes a certificate for one act of a person: its key is used once, and the
 // subject is what was proven and nothing else. It is never a qualified one.
