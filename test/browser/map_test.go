@@ -55,6 +55,61 @@ func country(t *testing.T) string {
 	return italy.dir
 }
 
+// An estate agent comes from an address, or from the municipality and its zones, to an
+// estimate on paper.
+func TestAgent(t *testing.T) {
+	dir := t.TempDir()
+	streets := filepath.Join(dir, "streets.csv")
+	if err := os.WriteFile(streets, []byte("CODICE_COMUNE;ODONIMO;CIVICO;ESPONENTE;COORD_X_COMUNE;COORD_Y_COMUNE\nZ999;VIA DEL FARO;10;;17,601;38,601\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	theBrowser(t)
+	if out, err := exec.Command(servertest.Binary(t), "omi", "import-addresses", "--data", dir, streets).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s := startServerIn(t, dir)
+	for _, h := range []how{
+		{Lang: "it", Width: 390, Height: 844},
+		{Lang: "en", Width: 390, Height: 844, Dark: true},
+		{Lang: "en", Same: true},
+		{Lang: "it", Dark: true, Same: true},
+	} {
+		b := open(t, s, h)
+		b.goTo("/map")
+		ask := func(words string) {
+			b.typeIn("[name=q]", words)
+			b.loading(func() { b.key("Enter") })
+		}
+		if h.Dark {
+			ask("via del faro 10, Isola d'Esempio (Sample)")
+		} else {
+			ask("isola d'esempio")
+			b.click(`a[data-code="B1"]`)
+		}
+		b.wait(`#zone[data-code="B1"]`)
+		b.typeIn("#surface", "85")
+		b.set("#type", "Abitazioni civili")
+		b.set("#condition", "OTTIMO")
+		b.click("#estimate button")
+		b.wait("#sale")
+		b.wait("#map.drawn")
+		b.sound("agent-estimate")
+		b.print("agent-printed")
+		paper := b.text("body")
+		if address := strings.Contains(paper, "Via del Faro 10, Isola d'Esempio"); address != h.Dark {
+			t.Errorf("%+v: the address is on the printed estimate: %t", h, address)
+		}
+		for _, want := range map[string][]string{
+			"it": {"246.500–306.000 €", "850–1.148 €", "Abitazioni civili, stato ottimo, 85 m² lordi", "non è una perizia", "Fonte: Agenzia Entrate - OMI"},
+			"en": {"246,500–306,000 €", "850–1,148 €", "excellent", "not an appraisal", "Source: Agenzia Entrate - OMI"},
+		}[h.Lang] {
+			if !strings.Contains(paper, want) {
+				t.Errorf("%+v: the printed estimate does not say %q: %s", h, want, paper)
+			}
+		}
+	}
+}
+
 var picked = regexp.MustCompile(`^/map\?lat=(-?\d+\.?\d*)&lng=(-?\d+\.?\d*)`)
 
 // The sample island, in every way that a page is looked at.

@@ -443,6 +443,17 @@ func (b *tab) shot(name string) {
 	}
 }
 
+// print shows the page as it comes on paper, which is white whatever the screen is, and
+// keeps a picture.
+func (b *tab) print(name string) {
+	b.t.Helper()
+	b.do("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
+	b.shot(name)
+	if n := b.eval(`[...document.querySelectorAll("button, input, select, header.site, footer.site")].filter(e => e.checkVisibility()).length`); n != "0" {
+		b.t.Errorf("%s: %s things to press are printed", name, n)
+	}
+}
+
 // sound holds the page to what every page keeps: nothing is wider than the
 // window, there is one heading of the first rank, the language is named, and
 // axe-core finds nothing. It keeps a picture.

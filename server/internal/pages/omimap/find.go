@@ -81,11 +81,12 @@ func (v *request) beyond() (to string, ok bool) {
 				v.Note = look.T("Addresses cannot be searched just now.", "Al momento non si possono cercare indirizzi.")
 			}
 			for i, a := range streets {
-				at := v.link("lat", degrees(a.Lat), "lng", degrees(a.Lng))
+				name := strings.TrimSpace(properName(a.Street)+" "+a.Number) + ", " + properName(w.Area.Name)
+				at := v.link("lat", degrees(a.Lat), "lng", degrees(a.Lng), "address", name)
 				if a.Exact && (len(streets) == 1 || a.Number != "" && i == 0 && !streets[1].Exact) {
 					return at, true
 				}
-				l := line{Link: at, Name: strings.TrimSpace(properName(a.Street)+" "+a.Number) + ", " + properName(w.Area.Name)}
+				l := line{Link: at, Name: name}
 				if !a.Exact {
 					l.More = look.T("the nearest number", "il civico più vicino").In(v.lang)
 				}
@@ -110,7 +111,7 @@ func (v *request) beyond() (to string, ok bool) {
 			v.Note = look.T("The service that finds addresses does not answer just now.", "Il servizio che trova gli indirizzi al momento non risponde.")
 		}
 		for _, p := range places {
-			lines = append(lines, line{Link: v.link("lat", degrees(p.Lat), "lng", degrees(p.Lng)), Name: p.Name})
+			lines = append(lines, line{Link: v.link("lat", degrees(p.Lat), "lng", degrees(p.Lng), "address", p.Name), Name: p.Name})
 		}
 	}
 	switch len(lines) {

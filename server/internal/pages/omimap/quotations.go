@@ -160,6 +160,7 @@ type page struct {
 	Compare   []comparedLine
 	Surface   string // as it was asked for
 	Addressed bool   // addresses are found too
+	Address   string // that led to the place: a printed estimate names it
 }
 
 type field struct{ Name, Value string }
@@ -204,7 +205,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		p.site.Fail(w, r, fault.New(fault.NoPublication, "no publication is loaded"))
 		return
 	}
-	v := &request{page: &page{Q: q.Get("q"), Source: omi.Attribution, Semester: q.Get("semester")}, set: set, lang: look.Language(r), draws: r.Header.Get(part) == ""}
+	v := &request{page: &page{Q: q.Get("q"), Source: omi.Attribution, Semester: q.Get("semester"), Address: q.Get("address")}, set: set, lang: look.Language(r), draws: r.Header.Get(part) == ""}
 	v.Head = look.Head{Title: look.T("Property values on the map", "Quotazioni immobiliari sulla mappa"), Door: "/map", Scripts: []string{"map.js"}, Styles: []string{"map.css"}, Wide: true}
 	v.Legend = legend(v.lang)
 	v.ctx, v.finder, v.addresses = r.Context(), p.finder, p.finder.HasAddresses() || p.finder.Locates()

@@ -168,7 +168,7 @@ func TestSearchLeads(t *testing.T) {
 	}
 	for q, want := range map[string]string{
 		"milano": "/map?municipality=F205", "FORLÌ": "/map?municipality=A003", "forli'": "/map?municipality=A003", "mila": "/map?municipality=F205", "samone tn": "/map?municipality=A002", "f205": "/map?municipality=F205",
-		"milano c1": "/map?lat=45.412503&lng=9.249985", "zona B1, Milano": "/map?lat=45.487502&lng=9.150094", "59100": "/map?lat=43.88&lng=11.1", "via torino 10, milano": "/map?lat=45.46&lng=9.18",
+		"milano c1": "/map?lat=45.412503&lng=9.249985", "zona B1, Milano": "/map?lat=45.487502&lng=9.150094", "59100": "/map?lat=43.88&lng=11.1&address=59100+Prato", "via torino 10, milano": "/map?lat=45.46&lng=9.18&address=Via+Torino+10%2C+Milano",
 		"45.45,9.15": "/map?lat=45.45&lng=9.15", "45,45; 9,15": "/map?lat=45.45&lng=9.15", "45.45 9.15": "/map?lat=45.45&lng=9.15", "9.15,45.45": "/map?lat=9.15&lng=45.45",
 	} {
 		resp, _ := ask(h, "/map?q="+strings.NewReplacer(" ", "+", ";", "%3B", ",", "%2C", "Ì", "%C3%8C").Replace(q))

@@ -53,6 +53,9 @@ const nearby = 1000
 // at shows the zone at a place.
 func (v *request) at(at point, vs string) {
 	v.Keep = []field{{"lat", degrees(at.Lat)}, {"lng", degrees(at.Lng)}}
+	if v.Address != "" {
+		v.Keep = append(v.Keep, field{"address", v.Address})
+	}
 	past := v.set.History(at.Lat, at.Lng)
 	for _, ix := range v.shown {
 		i := slices.IndexFunc(past, func(p omi.Past) bool { return p.Zone.Index() == ix })
