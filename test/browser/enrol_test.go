@@ -1,13 +1,18 @@
 package browser
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/film/filmtest"
 )
 
@@ -61,13 +66,19 @@ func (s *server) order(t *testing.T, kind string, body map[string]any) (id, link
 	return made.Data.ID, made.Data.CertificateLink
 }
 
-// A citizen with a telephone gets a certificate: with SPID, with CIE, and with a video
-// that is recorded in the page and looked at by a person.
+// A citizen with a telephone gets a certificate: with SPID, with CIE, with a card, with a
+// signature of their own, and with a video that is recorded in the page and looked at by
+// a person.
 func TestCitizen(t *testing.T) {
-	s := startServer(t, "ROGITO_IDENTIFY_DEMO=true", "ROGITO_OPERATOR_NAME=Notai Riuniti", "ROGITO_OPERATOR_PRIVACY_URL=https://example.org/privacy", "ROGITO_OPERATOR_TERMS_URL=https://example.org/terms")
+	outside := adestest.Start(t, time.Now)
+	root := filepath.Join(t.TempDir(), "root.pem")
+	if err := os.WriteFile(root, outside.RootPEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startServer(t, "ROGITO_IDENTIFY_DEMO=true", "ROGITO_TRUST_ANCHORS="+root, "ROGITO_NETWORK_ALLOW_PRIVATE="+strings.TrimPrefix(outside.URL(""), "http://"), "ROGITO_OPERATOR_NAME=Notai Riuniti", "ROGITO_OPERATOR_PRIVACY_URL=https://example.org/privacy", "ROGITO_OPERATOR_TERMS_URL=https://example.org/terms")
 	phone := how{Lang: "it", Width: 390, Height: 844}
 	english := how{Lang: "en", Width: 390, Height: 844, Dark: true}
-	for method, h := range map[string]how{"spid": phone, "cie": english} {
+	for method, h := range map[string]how{"spid": phone, "cie": english, "cns": phone} {
 		_, link := s.order(t, "automatic", map[string]any{"certificateOwner": "Mario Rossi"})
 		b := open(t, s, h)
 		b.goTo(link)
@@ -82,8 +93,17 @@ func TestCitizen(t *testing.T) {
 			b.shot("citizen-spid-menu")
 			b.axe("citizen-spid-menu")
 			b.click("#spid-entrance a.provider")
-		} else {
+		} else if method == "cie" {
 			b.click(".cie a.enter")
+		} else { // a card that has ended first
+			b.click("#show-card")
+			b.wait("#person-0")
+			b.set("[name=card]", "expired")
+			b.loading(func() { b.click("#person-0") })
+			b.wait("#problem")
+			b.sound("citizen-card-refused")
+			b.goTo(link + "/cns")
+			b.click("#show-card")
 		}
 		b.wait("#person-0")
 		b.axe("demo-" + method)
@@ -99,6 +119,7 @@ func TestCitizen(t *testing.T) {
 		b.wait("#certificate-password")
 		b.sound("citizen-credentials")
 	}
+	s.signsStatement(t, outside.Actor(t, "second"), phone, english)
 
 	id, link := s.order(t, "otp", map[string]any{"certificateOwner": "Elsa Prova", "subject": map[string]any{"givenName": "Elsa", "surname": "Prova", "fiscalCode": "PRVLSE80A41H501X", "email": "elsa@example.org"}})
 	b := open(t, s, phone)
@@ -134,4 +155,39 @@ func TestCitizen(t *testing.T) {
 	b.wait("#tried[role=alert]")
 	b.wait("#otp-secret") // the credentials are still there
 	b.sound("citizen-code-wrong")
+}
+
+// signsStatement identifies people by the statement that they sign: without a signature
+// it is refused.
+func (s *server) signsStatement(t *testing.T, own *adestest.Actor, ways ...how) {
+	t.Helper()
+	for _, h := range ways {
+		_, link := s.order(t, "automatic", map[string]any{"certificateOwner": own.Certificate.Subject.CommonName, "subject": map[string]any{"fiscalCode": "TSTTST80A01H501T"}})
+		b := open(t, s, h)
+		b.goTo(link + "/choose")
+		b.loading(func() { b.click("#way-signature") })
+		b.sound("citizen-signature")
+		statement := b.download("#statement")
+		send := func(document []byte) {
+			file := filepath.Join(t.TempDir(), "dichiarazione.pdf")
+			b.must(os.WriteFile(file, document, 0o600))
+			b.upload("[name=document]", file)
+			b.loading(func() { b.click("form.card button") })
+		}
+		send(statement)
+		b.wait("#problem")
+		b.sound("citizen-signature-refused")
+		var signed bytes.Buffer
+		o := rogito.Options{}
+		o.Certificate, o.Chain, o.Time = own.Certificate, own.Chain, time.Now()
+		_, err := rogito.Sign(t.Context(), rogito.Input{Files: []ades.File{{Name: "dichiarazione.pdf", Source: bytes.NewReader(statement)}}}, &signed, own.Key, o)
+		b.must(err)
+		send(signed.Bytes())
+		if b.has("#confirm") {
+			b.sound("citizen-signature-confirm")
+			b.loading(func() { b.click("#confirm") })
+		}
+		b.wait("#certificate-password")
+		b.sound("citizen-signature-credentials")
+	}
 }
