@@ -92,8 +92,9 @@ type Signed struct {
 	// in more than one way; empty: it was not. The signed document then begins with
 	// the copy, and not with what was given.
 	Anew []string
-	// Remarks are what was asked for and does nothing in this document.
-	Remarks []string
+	// Remarks are what was asked for and does nothing in this document; their codes are
+	// in docs/findings.md.
+	Remarks []ades.Problem
 	// Source is the signed document where no writer was given: what is in the last
 	// Spool that was made, or, of a PDF, the document that was given with the
 	// signature behind it. It is good as long as these are.
@@ -180,7 +181,7 @@ type Draft struct {
 	anew Spool    // a PDF that was written anew
 	why  []string // it was
 
-	remarks []string
+	remarks []ades.Problem
 }
 
 // Prepare makes everything of a signature but its value. What the level needs

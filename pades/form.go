@@ -15,7 +15,7 @@ type form struct {
 	doc    *pdf.Document
 	fields []field
 	// remarks of what does nothing in the document.
-	remarks []string
+	remarks []ades.Problem
 	perms   permissions
 
 	field string // full name of the field signed

@@ -53,7 +53,11 @@ func TestPlaceOfTheBox(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", row.name, err)
 		}
-		if got := strings.Join(d.Remarks(), "; "); row.remark == "" && got != "" || !strings.Contains(got, row.remark) {
+		var got string
+		for _, r := range d.Remarks() {
+			got += r.Text + "; "
+		}
+		if row.remark == "" && got != "" || !strings.Contains(got, row.remark) {
 			t.Errorf("%s: remarks %q", row.name, got)
 		}
 		value, err := d.Value(pki.Actor(t, "good").Key)

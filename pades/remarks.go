@@ -5,14 +5,16 @@ import (
 	"math"
 	"strings"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/appearance"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Remarks are what was asked for and does nothing in this document, in sentences:
-// a visible signature that would not stand on its page or is hard to read, locked
-// fields that are not there.
-func (d *Draft) Remarks() []string { return d.remarks }
+// Remarks are what was asked for and does nothing in this document: a visible
+// signature that would not stand on its page or is hard to read, locked fields that
+// are not there.
+func (d *Draft) Remarks() []ades.Problem { return d.remarks }
 
 // remark looks at what the options name.
 func (f *form) remark(o settings) {
@@ -25,7 +27,7 @@ func (f *form) remark(o settings) {
 			there = there || f.fields[i].name == name || strings.HasPrefix(f.fields[i].name, name+".")
 		}
 		if !there {
-			f.remarks = append(f.remarks, fmt.Sprintf("there is no field %q to lock", name))
+			f.remarks = append(f.remarks, finding.LockNoField.Problem("", name))
 		}
 	}
 }
@@ -36,20 +38,18 @@ func (f *form) remarkPlace(asked, a *Appearance, page *pdf.Page) {
 	moved := !a.Anywhere && (math.Abs(a.X-asked.X) > slack || math.Abs(a.Y-asked.Y) > slack)
 	if moved || asked.Width-a.Width > slack || asked.Height-a.Height > slack {
 		width, height := page.Visible()
-		f.remarks = append(f.remarks, fmt.Sprintf("the visible signature was moved onto the page, to %.0f,%.0f: page %d is %.0f by %.0f points", a.X, a.Y, page.Index+1, width, height))
+		f.remarks = append(f.remarks, finding.StampMoved.Problem("", whole(a.X)+","+whole(a.Y), page.Index+1, whole(width), whole(height)))
 	}
 }
 
 // remarkType tells that a visible signature is hard to read.
 func (f *form) remarkType(b appearance.Box) {
-	text := ""
 	switch size := b.TypeSize(); {
 	case size == 0:
-		text = "not all of the text fits the visible signature"
+		f.remarks = append(f.remarks, finding.StampTextCut.Problem("", whole(b.Width), whole(b.Height)))
 	case size < leastType:
-		text = fmt.Sprintf("the text of the visible signature is hard to read: its smallest letters are %.1f points high", size)
-	default:
-		return
+		f.remarks = append(f.remarks, finding.StampTextSmall.Problem("", fmt.Sprintf("%.1f", size), whole(b.Width), whole(b.Height)))
 	}
-	f.remarks = append(f.remarks, fmt.Sprintf("%s; a box larger than %.0f by %.0f points helps", text, b.Width, b.Height))
 }
+
+func whole(points float64) string { return fmt.Sprintf("%.0f", points) }

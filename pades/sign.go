@@ -25,7 +25,7 @@ type Draft struct {
 	password string
 	field    string
 	anew     []string
-	remarks  []string
+	remarks  []ades.Problem
 }
 
 var _ ades.Draft = (*Draft)(nil)

@@ -140,7 +140,10 @@ func (c *signCommand) Run(s *session) error {
 			if len(signed.Anew) > 0 {
 				s.notef("%s: written anew before it was signed: %s", name, signed.Anew[0])
 			}
-			for _, r := range append(signed.Remarks, c.idle(signed.Form)...) {
+			for _, r := range signed.Remarks {
+				s.notef("%s: signed, but %s", name, r.Text)
+			}
+			for _, r := range c.idle(signed.Form) {
 				s.notef("%s: signed, but %s", name, r)
 			}
 			return nil

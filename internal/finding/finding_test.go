@@ -44,7 +44,7 @@ func TestRows(t *testing.T) {
 // as it has places.
 func TestRowsAreUsed(t *testing.T) {
 	vars := map[string]*Kind{} // by the name of the variable
-	for _, name := range []string{"json.go", "judged.go", "read.go", "slips.go", "xml.go", "zip.go"} {
+	for _, name := range []string{"json.go", "judged.go", "read.go", "remarks.go", "slips.go", "xml.go", "zip.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +165,8 @@ func TestDocument(t *testing.T) {
 		"have `code`, `severity`, `text` and `values`. Match on the code; texts may become better. The values stand in the order of the places " +
 		"in the text: `{}` and `{quoted}` a value of the document, `{word}` one of our words, `{time}` a time (`2006-01-02 15:04`, UTC, or a day), `{detail}` what a " +
 		"parser or the network said (in English, may be empty), `{change}` a change after signing (description, kind, page, field, name). " +
-		"A reader may rate a finding lower than it stands here where the place makes it harmless.\n\nWritten by `make docs`.\n\n" +
+		"A reader may rate a finding lower than it stands here where the place makes it harmless. `STAMP_…` and `LOCK_NO_FIELD` are said at signing: " +
+		"`Signed.Remarks` of the library, `remarks[]` of the event `signature` of a record.\n\nWritten by `make docs`.\n\n" +
 		"| code | severity | English | Italian |\n|---|---|---|---|\n")
 	for _, k := range All() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Code, k.Severity, k.English, k.Italian)

@@ -77,11 +77,11 @@ func (p *recordPage) trail(kind string, detail []byte) {
 		}
 	case "signature":
 		var one struct {
-			Remarks []string `json:"remarks"`
+			Remarks []ledger.Remark `json:"remarks"`
 		}
 		if json.Unmarshal(detail, &one) == nil {
-			for _, text := range one.Remarks {
-				if said := remarks.in(text); !slices.Contains(p.Remarks, said) {
+			for _, r := range one.Remarks {
+				if said := remark(r); !slices.Contains(p.Remarks, said) {
 					p.Remarks = append(p.Remarks, said)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
@@ -116,21 +117,16 @@ var attributes = map[string]look.Text{
 	"dateOfBirth": look.T("Date of birth", "Data di nascita"), "country": look.T("Country", "Paese"), "email": look.T("E-mail", "Posta elettronica"), "mobile": look.T("Mobile", "Cellulare"),
 }
 
-// remarks on a visible signature, as people read them.
-var remarks = sentences{
-	{
-		regexp.MustCompile(`^the visible signature was moved onto the page, to (\S+): page (\d+) is (\d+) by (\d+) points$`),
-		look.T("The visible signature was moved onto the page, to %s: page %s is %s by %s points.", "La firma visibile è stata spostata dentro la pagina, in %s: la pagina %s misura %s per %s punti."),
-	},
-	{
-		regexp.MustCompile(`^not all of the text fits the visible signature; a box larger than (\d+) by (\d+) points helps$`),
-		look.T("Not all of the text fits the visible signature; a box larger than %s by %s points helps.", "Non tutto il testo sta nella firma visibile; serve un riquadro più grande di %s per %s punti."),
-	},
-	{
-		regexp.MustCompile(`^the text of the visible signature is hard to read: its smallest letters are (\S+) points high; a box larger than (\d+) by (\d+) points helps$`),
-		look.T("The text of the visible signature is hard to read: its smallest letters are %s points high; a box larger than %s by %s points helps.", "Il testo della firma visibile si legge male: le lettere più piccole sono alte %s punti; serve un riquadro più grande di %s per %s punti."),
-	},
-	{regexp.MustCompile(`^there is no field (".*") to lock$`), look.T("There is no field %s to lock.", "Non c'è un campo %s da bloccare.")},
+// remark is what is to be said of a visible signature, as people read it.
+func remark(r ledger.Remark) look.Text {
+	in := func(lang string) string {
+		text, ok := finding.Text(lang, r.Code, r.Values, nil)
+		if !ok { // of another version
+			text = r.Text
+		}
+		return sentence(text)
+	}
+	return look.Text{English: in("en"), Italian: in("it")}
 }
 
 // logs are the sentences of the audit log, which are English, as people read

@@ -163,3 +163,15 @@ func TestEveryFindingIsTranslated(t *testing.T) {
 		t.Errorf("only %d sentences were found: the test reads the wrong folder", checked)
 	}
 }
+
+// A remark is a sentence in both languages by its code; one that this version does not
+// know keeps its text.
+func TestRemark(t *testing.T) {
+	got := remark(ledger.Remark{Code: "STAMP_MOVED", Text: "x", Values: []string{"436,755", "1", "600", "800"}})
+	if got.English != "The visible signature was moved onto the page, to 436,755: page 1 is 600 by 800 points." || got.Italian != "La firma visibile è stata spostata dentro la pagina, in 436,755: la pagina 1 misura 600 per 800 punti." {
+		t.Errorf("%+v", got)
+	}
+	if got := remark(ledger.Remark{Code: "STAMP_OF_TOMORROW", Text: "new"}); got.English != "New." || got.Italian != "New." {
+		t.Errorf("%+v", got)
+	}
+}

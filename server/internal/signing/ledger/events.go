@@ -201,11 +201,19 @@ type signatureDetail struct {
 	Certificates     [][]byte       `json:"certificates"`
 	Index            int            `json:"index"`
 	Level            string         `json:"level"`
-	Remarks          []string       `json:"remarks,omitempty"`
+	Remarks          []Remark       `json:"remarks,omitempty"`
 	Revocation       []evidence     `json:"revocation"`
 	ToBeSigned       []byte         `json:"toBeSigned,omitempty"`
 	ToBeSignedDigest string         `json:"toBeSignedDigest,omitempty"`
 	Value            []byte         `json:"value"`
+}
+
+// Remark is what a signature was asked for and came otherwise: a row of findings with
+// its values, and its English text.
+type Remark struct {
+	Code   string   `json:"code"`
+	Text   string   `json:"text"`
+	Values []string `json:"values,omitempty"`
 }
 
 type evidence struct {
@@ -217,7 +225,10 @@ type evidence struct {
 func (e *Events) signatureDetail(out *rogito.Signed, level string, index int) signatureDetail {
 	d := signatureDetail{
 		Algorithm: out.Signature.Algorithm, Certificates: append([][]byte{e.Certificate.DER}, e.Certificate.Chain...), Index: index, Level: level,
-		Remarks: out.Remarks, Revocation: revocation(out), ToBeSigned: out.Signature.ToBeSigned, Value: out.Signature.Value,
+		Revocation: revocation(out), ToBeSigned: out.Signature.ToBeSigned, Value: out.Signature.Value,
+	}
+	for _, r := range out.Remarks {
+		d.Remarks = append(d.Remarks, Remark{r.Code, r.Text, r.Values})
 	}
 	if len(d.ToBeSigned) > 0 {
 		d.ToBeSignedDigest = ades.FactID(d.ToBeSigned)
