@@ -134,6 +134,9 @@ func (c *signCommand) Run(s *session) error {
 		o.Time = time.Now()
 		return signedName(name, o.Form(in)), func(w io.Writer) error {
 			signed, err := rogito.Sign(s.ctx, in, w, id.key, o)
+			if errors.Is(err, ades.ErrNotFound) && c.Visible != "" && c.Field == "" {
+				return fmt.Errorf("--visible %s: %s", c.Visible, strings.TrimPrefix(err.Error(), "pades: "))
+			}
 			if err != nil {
 				return locked(err, o.PAdES.Password)
 			}

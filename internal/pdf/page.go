@@ -37,6 +37,15 @@ type Page struct {
 // ErrNoPage says that the document has no such page.
 var ErrNoPage = fmt.Errorf("page %w", ades.ErrNotFound)
 
+// noPage is ErrNoPage with the page that was asked for, counted as people do.
+type noPage struct{ asked, pages int }
+
+func (e *noPage) Error() string {
+	return fmt.Sprintf("there is no page %d: the document ends with page %d", e.asked, e.pages)
+}
+
+func (e *noPage) Unwrap() error { return ErrNoPage }
+
 // PageCount is the number of pages that the page tree claims.
 func (d *Document) PageCount() (int, error) {
 	root, _, err := d.pageRoot()
@@ -76,11 +85,14 @@ func (d *Document) Page(index int) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	asked := index
 	if index < 0 {
 		index += n
+	} else {
+		asked++
 	}
 	if index < 0 || index >= n {
-		return nil, fmt.Errorf("document of %d pages: %w", n, ErrNoPage)
+		return nil, &noPage{asked, n}
 	}
 	root, ref, err := d.pageRoot()
 	if err != nil {
