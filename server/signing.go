@@ -67,7 +67,11 @@ type signingParts struct {
 // openSigning opens what signs and verifies, and connects its parts.
 func (s *Server) openSigning(ctx context.Context) (err error) {
 	w := &s.sig
-	if w.guard, err = fetch.New(fetch.Config{AllowPrivate: s.cfg.Network.AllowPrivate, Teach: s.sandboxed}); err != nil {
+	c := fetch.Config{AllowPrivate: s.cfg.Network.AllowPrivate}
+	if s.sandboxed {
+		c.Teach = "start the server with"
+	}
+	if w.guard, err = fetch.New(c); err != nil {
 		return err
 	}
 	// What a start writes is little, and without it nothing could be read from an

@@ -309,7 +309,7 @@ type networkFlags struct {
 // client reaches public addresses and the private ones that were allowed, and
 // follows no redirect, as the server's does.
 func (f networkFlags) client() (*http.Client, error) {
-	guard, err := fetch.New(fetch.Config{AllowPrivate: f.AllowPrivate})
+	guard, err := fetch.New(fetch.Config{AllowPrivate: f.AllowPrivate, Teach: "add"})
 	if err != nil {
 		return nil, err
 	}

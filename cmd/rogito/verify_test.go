@@ -133,7 +133,7 @@ func TestVerifyDialsNoPrivateAddress(t *testing.T) {
 	dir := verifyFolder(t)
 	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "")
 	code, out := runVerify(dir, "--trust", "DIR/root.pem", "DIR/good.p7m")
-	if code != exitUndetermined || !strings.Contains(out, "There is no revocation data") {
+	if code != exitUndetermined || !strings.Contains(out, "There is no revocation data") || !strings.Contains(out, "add --allow-private 127.0.0.1:") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	if code, out = runVerify(dir, "--trust", "DIR/root.pem", "--allow-private", "127.0.0.1", "DIR/good.p7m"); code != exitOK {

@@ -27,9 +27,9 @@ type Config struct {
 	// AllowPrivate lists what the operator lets be reached although it is
 	// private: HOST or HOST:PORT, a name or an address.
 	AllowPrivate []string
-	// Teach has a refusal say how the operator lets the address be reached: in a
-	// sandbox the caller is the operator.
-	Teach bool
+	// Teach is what a refusal tells the caller to do with --allow-private, where the
+	// caller is the operator: in a sandbox, and at the command line. Empty: nothing.
+	Teach string
 }
 
 // Refused says that an address may not be reached, and why. Its text may be
@@ -51,7 +51,7 @@ type Guard struct {
 	own      []ownSite
 	guardian *ssrf.Guardian
 	resolver *net.Resolver
-	teach    bool
+	teach    string
 	// dialled, where a test sets it, sees an address that passed the guard and
 	// decides instead of the network.
 	dialled func(network, address string) error
@@ -142,8 +142,8 @@ func (g *Guard) CheckURL(u *url.URL) error {
 		return nil
 	}
 	err := g.checkHost(u.Hostname())
-	if no := (*Refused)(nil); g.teach && errors.As(err, &no) && no.private {
-		return refuse("%s; to let it be reached, start the server with --allow-private %s", no.Why, net.JoinHostPort(u.Hostname(), portOf(u)))
+	if no := (*Refused)(nil); g.teach != "" && errors.As(err, &no) && no.private {
+		return refuse("%s; to let it be reached, %s --allow-private %s", no.Why, g.teach, net.JoinHostPort(u.Hostname(), portOf(u)))
 	}
 	return err
 }
