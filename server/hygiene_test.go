@@ -233,11 +233,11 @@ func TestWelcomeShowsSecretsToATerminalOnly(t *testing.T) {
 		var dumb, seen bytes.Buffer
 		w := &welcome{URL: "http://127.0.0.1:1", File: "data/sandbox.json", Sandbox: b, New: first}
 		w.print(Streams{Out: &dumb})
-		w.print(Streams{Out: &seen, Terminal: true})
+		w.print(Streams{Out: &seen, Terminal: true, Program: "bin/rogito"})
 		if strings.Contains(dumb.String(), "canary") || !strings.Contains(dumb.String(), "rogito sandbox --data data") || !strings.Contains(dumb.String(), "curl") {
 			t.Errorf("not a terminal: %s", &dumb)
 		}
-		if !strings.Contains(seen.String(), "Bearer rgt_canary") || !strings.Contains(seen.String(), "canary-password") {
+		if !strings.Contains(seen.String(), "Bearer rgt_canary") || !strings.Contains(seen.String(), "canary-password") || !strings.Contains(seen.String(), "\n  bin/rogito request --data data FILE.pdf\n") {
 			t.Errorf("a terminal: %s", &seen)
 		}
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,6 +81,7 @@ type welcome struct {
 	Sandbox *Sandbox
 	New     bool
 	Secrets bool // are shown
+	Program string
 }
 
 var welcomeText = template.Must(template.New("welcome").Parse(`
@@ -92,11 +94,11 @@ Its account, keys and test certificates are in {{.File}}.
 {{- with .Sandbox}}
 
 Try it:
+
+  {{$.Program}} request --data {{$.Dir}} FILE.pdf
 {{- if not $.Secrets}}
 
-  rogito request --data {{$.Dir}} FILE.pdf
-
-  eval "$(rogito sandbox --data {{$.Dir}})"
+  eval "$({{$.Program}} sandbox --data {{$.Dir}})"
   curl $URL/EU-QES_automatic -H "Authorization: Bearer $TOKEN" -F inputDocuments=@FILE.pdf -F certificateUsername=$USERNAME -F certificatePassword=$PASSWORD
 {{- else}}
 
@@ -119,7 +121,7 @@ func (w *welcome) print(std Streams) {
 	if w == nil || std.Out == nil {
 		return
 	}
-	w.Secrets = std.Terminal
+	w.Secrets, w.Program = std.Terminal, cmp.Or(std.Program, "rogito")
 	_ = welcomeText.Execute(std.Out, w)
 }
 

@@ -37,6 +37,7 @@ type Streams struct {
 	Out, Err io.Writer
 	Terminal bool             // a person reads Out: the sandbox's secrets may be shown
 	Ready    func(url string) // called once the server answers; may be nil
+	Program  string           // how the commands of the welcome are typed; empty: rogito
 }
 
 // Run serves until ctx ends, then drains: it turns unready, lets running

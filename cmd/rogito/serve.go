@@ -55,7 +55,7 @@ func (c *serveCommand) Run(s *session) error {
 	if err := os.Setenv("TMPDIR", server.Spool(cfg.Data)); err != nil {
 		return err
 	}
-	return server.Run(s.ctx, cfg, server.Streams{Out: s.stdout, Err: s.stderr, Terminal: s.terminal})
+	return server.Run(s.ctx, cfg, server.Streams{Out: s.stdout, Err: s.stderr, Terminal: s.terminal, Program: os.Args[0]})
 }
 
 // boundMemory makes the collector work harder before the process grows beyond
