@@ -407,7 +407,7 @@ func TestDeskRefusals(t *testing.T) {
 		"wrong page":     {map[string]string{"visible": "true", "page": "two"}, []named{good}, 422, "page must be a number", "pagina deve essere"},
 		"no such page":   {map[string]string{"visible": "true", "page": "9"}, []named{good}, 422, "page", "non si può firmare"},
 		"no PDF":         {map[string]string{"signatureType": "pades"}, []named{{"a.txt", sampleTXT}}, 422, "PDF", "non si può firmare"},
-		"wrong password": {map[string]string{"certificatePassword": "wrong"}, []named{good}, 422, "password of the certificate is wrong", "password del certificato è errata"},
+		"wrong password": {map[string]string{"certificatePassword": "wrong"}, []named{good}, 422, "password of the certificate is wrong. Tries left before the certificate is locked for 15 minutes: ", "password del certificato è errata. Tentativi rimasti prima che il certificato si blocchi per 15 minuti: "},
 		"other account":  {map[string]string{"as": store.NewID()}, []named{good}, 409, "another account", "altro conto"},
 	} {
 		for lang, want := range map[string]string{"en": c.english, "it": c.italian} {
@@ -422,8 +422,12 @@ func TestDeskRefusals(t *testing.T) {
 	if signedRef.FindString(p.Text) == "" {
 		t.Fatalf("%d %s", p.Status, alertOf(p.Text))
 	}
+	before := v.get("/console/records.csv").Text
 	for range 5 {
 		v.submit(v.fields(map[string]string{"certificatePassword": "wrong"}), good)
+	}
+	if after := v.get("/console/records.csv").Text; after != before {
+		t.Errorf("wrong passwords are among the records: %s", after)
 	}
 	if p = v.submit(v.fields(nil), good); p.Status != 423 || !strings.Contains(alertOf(p.Text), "locked") {
 		t.Errorf("after five failures: %d %s", p.Status, alertOf(p.Text))

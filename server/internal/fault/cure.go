@@ -16,7 +16,7 @@ var advice = map[Code]Advice{
 	UnsupportedMedia:     {"`Content-Type` or `Content-Encoding` is none that the operation reads.", "Send `application/json`, or `multipart/form-data` where files are taken."},
 	Internal:             {"A defect, or a part of the server that failed.", "Try again; then give the operator the request id, which is in the log."},
 	Unavailable:          {"Database, storage, audit log or a service behind them does not answer.", "Wait as long as `Retry-After` says, and repeat with the same `Idempotency-Key`."},
-	WrongCredentials:     {"Username or password of the certificate are wrong.", "Check both; ten wrong ones lock the certificate."},
+	WrongCredentials:     {"Username or password of the certificate are wrong.", "Check both; five wrong ones in a row lock the certificate for a quarter of an hour (`signing.lock_failures`, `signing.lock_time`)."},
 	CertificateLocked:    {"Too many wrong passwords or codes.", "Wait for `signing.lock_time`, or have it unlocked: `rogito cert unlock`."},
 	CertificateNotUsable: {"The certificate has ended, or was suspended or revoked.", "Resume it, or order another."},
 	NotSignable:          {"The file is not what the format wants: encrypted, damaged, or not a PDF or XML.", "Read `errorMessage`; give the password, another `signatureType`, or a sound file."},

@@ -197,6 +197,17 @@ func (s *Store) locked(l *lock, now int64) error {
 	return f
 }
 
+// Left is how many wrong passwords or codes of a credential in a row are still let
+// pass, and how long it is locked then.
+func (s *Store) Left(ctx context.Context, account, username string) (int, time.Duration, error) {
+	var failures int
+	err := s.db.Read().QueryRow(ctx, `select failures from credential_locks where id = $1`, lockID("", account, username)).Scan(&failures)
+	if err != nil && !errors.Is(err, store.ErrNoRows) {
+		return 0, 0, fmt.Errorf("read failures: %w", err)
+	}
+	return max(0, s.config.LockAfter-failures), s.config.LockFor, nil
+}
+
 // Unlock forgets the failures of a credential.
 func (s *Store) Unlock(ctx context.Context, account, username string) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -224,7 +225,7 @@ func (s *Service) CheckCode(ctx context.Context, v *Visit, code string, shown Br
 		if !p.Locked.IsZero() {
 			return lockedFault(p)
 		}
-		f := fault.New(fault.WrongOTP, "the code is wrong: %d more tries", codeTries-p.Wrong)
+		f := fault.New(fault.WrongOTP, "the code is wrong; tries left: %s", strconv.Itoa(codeTries-p.Wrong))
 		f.Status = 422
 		return f
 	}

@@ -134,7 +134,10 @@ func (d *Desk) retry(v *visit) error {
 	case !errors.As(err, &no) || no.Code == fault.ScopeLacking:
 		return err
 	}
-	old.Title, old.Alert, old.Code = partly(old.R.Tally), refusalText(no), int(no.Code)
+	old.Title, old.Code = partly(old.R.Tally), int(no.Code)
+	if old.Alert, err = d.triesLeft(v, no, old.Again.Username, refusalText(no)); err != nil {
+		return err
+	}
 	old.Again.Wrong = atField(v, &old.Head)
 	d.pages.Render(v.w, v.r, no.HTTP(), "outcome", old)
 	return nil
@@ -190,7 +193,7 @@ func (d *Desk) submitRest(ctx context.Context, v *visit, p *posted, old *ledger.
 	}
 	req.Options.DocPassword, req.Options.Batch = p.values["pdfPassword"], len(p.files) > 1
 	req.Options.AsyncValidation, req.Options.AsyncSignature = false, inBackground(p.files)
-	return d.Signing.Submit(ctx, req, v.signer())
+	return d.carryOut(ctx, v, req)
 }
 
 // inBackground says that there is more to sign than somebody would wait for.

@@ -336,7 +336,10 @@ func (d *Desk) signAgain(v *visit, f values, err error) error {
 	if oops != nil {
 		return oops
 	}
-	p.Alert, p.Code = refusalText(no), int(no.Code)
+	p.Code = int(no.Code)
+	if p.Alert, oops = d.triesLeft(v, no, f["certificateUsername"], refusalText(no)); oops != nil {
+		return oops
+	}
 	if p.Locked = no.Code == fault.NotSignable && strings.Contains(no.Text, ledger.PasswordNeeded); p.Locked && f["pdfPassword"] == "" {
 		p.Alert = pdfLocked
 	}
@@ -361,7 +364,7 @@ var missing = map[fault.Code]look.Text{
 	fault.NoUsername:       look.T("Choose the certificate to sign with.", "Scegli il certificato con cui firmare."),
 	fault.NoPassword:       look.T("Enter the password of the certificate.", "Inserisci la password del certificato."),
 	fault.NoOTP:            look.T("Enter the one-time password of your app.", "Inserisci il codice temporaneo della tua app."),
-	fault.WrongCredentials: look.T("The password of the certificate is wrong. After five wrong ones in a row the certificate is locked for 15 minutes.", "La password del certificato è errata. Dopo cinque errori di fila il certificato si blocca per 15 minuti."),
+	fault.WrongCredentials: look.T("The password of the certificate is wrong.", "La password del certificato è errata."),
 	fault.WrongOTP:         look.T("The one-time password is wrong, or was used already. Wait for the next one.", "Il codice temporaneo è errato o già usato. Aspetta il prossimo."),
 }
 
@@ -475,7 +478,35 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record,
 	if err != nil {
 		return nil, err
 	}
+	return d.carryOut(ctx, v, req)
+}
+
+// carryOut has a request carried out. A wrong password is told before there is a record: it
+// is mended in the form, and would stay among the records as one that failed.
+func (d *Desk) carryOut(ctx context.Context, v *visit, req *request.Request) (*ledger.Record, error) {
+	cred, err := d.Keys.Find(ctx, v.accountID(), req.Username)
+	if err == nil && cred != nil && cred.Remote == "" { // that of others is judged where the key is
+		_, err = d.Keys.Authenticate(ctx, v.accountID(), req.Username, req.Password)
+	}
+	if errors.Is(err, keys.ErrPassword) {
+		f := fault.New(fault.WrongCredentials, "wrong certificate credentials")
+		f.Status = http.StatusUnprocessableEntity
+		return nil, f
+	}
+	if err != nil {
+		return nil, err
+	}
 	return d.Signing.Submit(ctx, req, v.signer())
+}
+
+// triesLeft adds to what is said of a wrong password or code how many more may be wrong.
+func (d *Desk) triesLeft(v *visit, no *fault.Error, username string, text look.Text) (look.Text, error) {
+	if no.Code != fault.WrongCredentials && no.Code != fault.WrongOTP {
+		return text, nil
+	}
+	left, locked, err := d.Keys.Left(v.ctx(), v.accountID(), username)
+	more := look.T(" Tries left before the certificate is locked for %d minutes: %d.", " Tentativi rimasti prima che il certificato si blocchi per %d minuti: %d.").With(int(locked.Minutes()), left)
+	return look.Text{English: text.English + more.English, Italian: text.Italian + more.Italian}, err
 }
 
 // zone is the name of the zone that a visible signature shows its time in: that of the
