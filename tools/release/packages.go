@@ -72,7 +72,7 @@ func (r *release) describe(p platform, kind string) *nfpm.Info {
 		Name: "rogito", Arch: p.machine, Platform: p.system, Version: r.version, Section: "net", Priority: "optional",
 		Maintainer: "The Rogito authors <maintainers@rogito.dev>", Homepage: "https://rogito.dev/rogito", License: "Apache-2.0", MTime: r.date,
 		Description: "electronic signatures and real-estate quotations\n" +
-			"Signs documents (CAdES, PAdES, XAdES, ASiC, PKCS#1 up to LTA), verifies\n" +
+			"Signs documents (CAdES, PAdES, XAdES, JAdES, ASiC, PKCS#1 up to LTA), verifies\n" +
 			"signatures with the European trusted lists, and answers Italian real-estate\n" +
 			"quotations: a server with an HTTP API, and commands for files.",
 	}
