@@ -28,7 +28,7 @@ type accountPage struct {
 	Subscriptions []billing.Subscription
 	MayUsage      bool
 	Month         string
-	Usage         []billing.Count
+	Usage         []usageRow
 	Until         time.Time // end of the session
 }
 
@@ -40,6 +40,34 @@ type walletRow struct {
 type tokenRow struct {
 	account.Token
 	Own bool // the one that the session came from
+	For look.Text
+}
+
+type usageRow struct {
+	billing.Count
+	Call look.Text
+}
+
+// purposeOf is what the scopes of a token are for; none where they are of their own kind.
+func purposeOf(scopes []string) look.Text {
+	for _, p := range purposes {
+		if slices.Equal(slices.Sorted(slices.Values(p.scopes)), slices.Sorted(slices.Values(scopes))) {
+			return p.name
+		}
+	}
+	return look.Text{}
+}
+
+// callOf is a scope of the usage as people read it: of one server the host says nothing.
+func callOf(scope string) look.Text {
+	s, err := account.ParseScope(scope)
+	switch {
+	case err != nil:
+		return look.Same(scope)
+	case s.Segment == "console":
+		return look.T("Pages of this console", "Pagine di questa console")
+	}
+	return look.Same(s.Method + " /" + s.Segment)
 }
 
 func (d *Desk) account(v *visit) error {
@@ -64,7 +92,7 @@ func (d *Desk) account(v *visit) error {
 			if seats[t.ID] { // those are people
 				continue
 			}
-			p.Tokens = append(p.Tokens, tokenRow{t, t.ID == v.Caller.TokenID})
+			p.Tokens = append(p.Tokens, tokenRow{t, t.ID == v.Caller.TokenID, purposeOf(t.Scopes)})
 		}
 	}
 	if p.MayWallet {
@@ -88,9 +116,12 @@ func (d *Desk) account(v *visit) error {
 	}
 	if p.MayUsage {
 		p.Month = time.Now().UTC().Format("2006-01")
-		var err error
-		if p.Usage, err = d.Billing.Usage(v.ctx(), v.accountID(), billing.UsageFilter{Period: p.Month, By: billing.ByScope, Limit: 100}); err != nil {
+		all, err := d.Billing.Usage(v.ctx(), v.accountID(), billing.UsageFilter{Period: p.Month, By: billing.ByScope, Limit: 100})
+		if err != nil {
 			return err
+		}
+		for _, one := range all {
+			p.Usage = append(p.Usage, usageRow{one, callOf(one.Name)})
 		}
 	}
 	d.pages.Render(v.w, v.r, http.StatusOK, "account", p)

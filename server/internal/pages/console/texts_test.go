@@ -175,3 +175,18 @@ func TestRemark(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Scopes and calls are told in words where there are some.
+func TestScopesInWords(t *testing.T) {
+	if got := purposeOf([]string{"*:*/*"}); got.Italian != "Tutto" {
+		t.Errorf("%+v", got)
+	}
+	if got := purposeOf([]string{"GET:*/wallet"}); !got.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	for scope, want := range map[string]string{"POST:127.0.0.1/EU-QES_automatic": "POST /EU-QES_automatic", "GET:a.example/console": "Pages of this console", "?": "?"} {
+		if got := callOf(scope).English; got != want {
+			t.Errorf("%s is %q", scope, got)
+		}
+	}
+}
