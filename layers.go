@@ -2,6 +2,7 @@ package rogito
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -370,7 +371,7 @@ func (n *nest) handedOut(l *report.Layer, src ades.Source) []ades.File {
 	}
 	files, err := covered(l.Document)
 	if err == nil {
-		files, err = contents(n.ctx, ades.File{Name: l.Name, Source: src}, files)
+		files, err = contents(n.ctx, ades.File{Name: cmp.Or(l.Name, n.o.Name), Source: src}, files)
 	}
 	if err != nil {
 		return nil

@@ -41,8 +41,10 @@ type VerifyOptions struct {
 	Password string
 	// Recursive opens signed documents inside signed documents.
 	Recursive bool
-	// Contents fills in Report.Contents.
+	// Contents fills in Report.Contents; what has no name of its own is named after
+	// the document, which is called Name.
 	Contents bool
+	Name     string
 	// Expect names what counts for the caller, where signatures may cover only a
 	// part of the document; the zero value means all of it.
 	Expect ades.Expectation

@@ -77,7 +77,7 @@ func TestCheckPage(t *testing.T) {
 	}
 	signed := s.download(s.sign(b64([]byte("testo")), m{"signatureType": "cades"}).ID, "signedDocument")
 	resp, page := s.dropped("atto.txt.p7m", signed, nil)
-	for _, want := range []string{`id="verdict" data-indication="TOTAL-PASSED"`, `class="card signature trial" data-indication="TOTAL-PASSED"`, "atto.txt.p7m", "Valida", `id="report-pdf"`, `id="report-xml"`, "Posso fidarmi?"} {
+	for _, want := range []string{`id="verdict" data-indication="TOTAL-PASSED"`, `class="card signature trial" data-indication="TOTAL-PASSED"`, "atto.txt.p7m", "Valida", `id="report-pdf"`, `id="report-xml"`, "Posso fidarmi?", `download="atto.txt"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in the page (%d)", want, resp.StatusCode)
 		}

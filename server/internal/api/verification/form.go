@@ -103,7 +103,7 @@ func (v *Verify) pages(ctx context.Context, in *verifyInput, lang paper.Lang, pa
 	var refused *fault.Error
 	for i, d := range docs {
 		one := *q
-		one.name = d.Name
+		one.name, one.o.Name = d.Name, d.Name
 		if one.o.Detached = d.beside; len(given) > 0 && (len(docs) == 1 || rogito.IsDetached(ctx, d.Source)) {
 			one.o.Detached = given
 		}
