@@ -70,6 +70,17 @@ func TestErrorsTeach(t *testing.T) {
 			t.Errorf("%s: %d %.600s\nwant %d and %s", c.name, status, body, c.status, c.want)
 		}
 	}
+	for level, want := range map[string]int{`"level":"LTA"`: 400, `"options":{"level":"B"}`: 200} { // at the wrong place, and at the right one
+		req, err := http.NewRequestWithContext(t.Context(), "POST", r.url+"/EU-QES_automatic", strings.NewReader(sign(`"inputDocuments":["`+text+`"],`+level)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+box.Token)
+		req.Header.Set("Prefer", "respond-async, Handling=strict")
+		if status, body := answered(t, req); status != want || want == 400 && !strings.Contains(body, `"message":"level is unknown: did you mean options.level?"`) {
+			t.Errorf("strict, %s: %d %.300s", level, status, body)
+		}
+	}
 	req, err := http.NewRequestWithContext(t.Context(), "GET", r.url+"/IT-omi?latitude=38.6&longitude=17.6&semster=2018/2", nil)
 	if err != nil {
 		t.Fatal(err)

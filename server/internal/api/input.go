@@ -121,6 +121,9 @@ func (b *binding) read(a *API, c *call, r *http.Request, op *Op, in any, sum has
 	} else if b.known != nil {
 		b.known.unknownIn(c, up.Value)
 	}
+	if err := c.strict(r); err != nil {
+		return err
+	}
 	dst := reflect.ValueOf(in).Elem().FieldByIndex(b.index)
 	if b.input.raw {
 		*dst.Addr().Interface().(interface{ upload() *uploaded }).upload() = up

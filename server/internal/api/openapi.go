@@ -33,7 +33,8 @@ func newDocument(opts Options) *huma.OpenAPI {
 			Description: "Electronic signatures, their verification, and Italian real-estate quotations.\n\n" +
 				"Every JSON answer is the envelope `data`, `success`, `message`, `error`. The error codes are listed at [/docs/errors](/docs/errors); " +
 				"with `Accept: application/problem+json` a failure comes as RFC 9457 has it, with the same code. Every answer has `X-Request-Id`.\n\n" +
-				"A member or parameter that an operation does not know is ignored; `X-Ignored` names it, and `message` what may have been meant.",
+				"A member or parameter that an operation does not know is ignored; `X-Ignored` names it, and `message` what may have been meant. " +
+				"With `Prefer: handling=strict` a body with such a member is refused (100).",
 			Contact:    &huma.Contact{Name: "Rogito", URL: "https://rogito.dev"},
 			License:    &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			Extensions: map[string]any{"x-build": opts.Version},

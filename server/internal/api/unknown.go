@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"maps"
+	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -42,6 +44,24 @@ func (c *call) ignore(name string, known func() []string) {
 	names := known()
 	c.ignored = append(c.ignored, unknownField{name, hint.Unknown(name, names), hint.Near(name, names) != ""})
 	c.Header().Add(ignoredHeader, strings.Map(visibleASCII, hint.Clip(name)))
+}
+
+// strict refuses a call with a body of which something would be ignored, where its client
+// prefers that (RFC 7240): a level at the wrong place is a signature of another level.
+func (c *call) strict(r *http.Request) error {
+	prefers := func(v string) bool {
+		return slices.ContainsFunc(strings.Split(v, ","), func(one string) bool {
+			return strings.EqualFold(strings.ReplaceAll(strings.TrimSpace(one), " ", ""), "handling=strict")
+		})
+	}
+	if !slices.ContainsFunc(r.Header.Values("Prefer"), prefers) {
+		return nil
+	}
+	c.Header().Set("Preference-Applied", "handling=strict")
+	if len(c.ignored) == 0 {
+		return nil
+	}
+	return fault.New(fault.BadBody, "%s", c.ignored[0].text)
 }
 
 // visibleASCII keeps what a header may hold.

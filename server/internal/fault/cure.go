@@ -10,7 +10,7 @@ var advice = map[Code]Advice{
 	ScopesMissing:        {"`scopes` is not in the body.", "List what the token may do, e.g. `[\"POST:*/EU-QES_automatic\"]`."},
 	BadScopes:            {"A scope is not METHOD:HOST/PATH.", "Write it like `GET:*/signatures`; `*` stands for any method or host."},
 	ScopeNotEnabled:      {"The account may not do this itself.", "Ask for less, or have the operator enable it."},
-	BadBody:              {"The body is no JSON object, has a name twice, or is no UTF-8.", "Send strict JSON; `message` names the member."},
+	BadBody:              {"The body is no JSON object, has a name twice, or is no UTF-8; with `Prefer: handling=strict`, it has a member that nobody reads.", "Send strict JSON; `message` names the member."},
 	TooLarge:             {"A document or the body exceeds `limits.document` or `limits.body`.", "Send less at once, or have the limit raised."},
 	NoRoute:              {"Path or method are misspelt.", "Compare with the reference; `message` names the nearest route."},
 	UnsupportedMedia:     {"`Content-Type` or `Content-Encoding` is none that the operation reads.", "Send `application/json`, or `multipart/form-data` where files are taken."},

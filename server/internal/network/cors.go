@@ -28,7 +28,7 @@ func (c CORSConfig) Check() error {
 // among it: pages of others act with a token, never as whoever is logged in here.
 const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE"
-	corsRequest = "Authorization, Content-Type, Accept-Language, Idempotency-Key, If-None-Match, Range, X-Request-Id"
+	corsRequest = "Authorization, Content-Type, Accept-Language, Idempotency-Key, If-None-Match, Prefer, Range, X-Request-Id"
 	corsAnswer  = "X-Request-Id, X-Quota-Remaining, Idempotent-Replayed, Retry-After, Content-Disposition, ETag, Location"
 	corsMaxAge  = "600"
 )
