@@ -6,8 +6,12 @@ import (
 	"compress/flate"
 	"compress/zlib"
 	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/asn1"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -329,15 +333,7 @@ func bigList(t *testing.T) []byte {
 	a := s.pki.Actor(t, "crl")
 	doc := s.signContent("cades", a, a.Signing(s.now), ades.LevelB, nil)
 	by := authorityOf(t, "Big", "P-256")
-	now := time.Now()
-	l := ca.List{Number: big.NewInt(1), ThisUpdate: now, NextUpdate: now.AddDate(0, 1, 0)}
-	for i := range 1_900_000 {
-		l.Revoked = append(l.Revoked, ca.Revoked{Serial: big.NewInt(int64(i) + 1<<40), At: now, Reason: 1})
-	}
-	list, err := by.CRL(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := longList(t, by, 1_900_000)
 	if len(list) < 60<<20 {
 		t.Fatalf("the list has %d bytes only", len(list))
 	}
@@ -345,6 +341,82 @@ func bigList(t *testing.T) []byte {
 	return rebuild(t, doc, func(p *parts) {
 		p.Certificates, p.CRLs, p.Signers = set(0, append(certs, by.Certificate.Raw...)), set(1, list), signers(infos)
 	})
+}
+
+// longList signs a list whose entries are copies of one, each with a serial number
+// of its own: to have each of millions encoded takes ten seconds of processor.
+func longList(t *testing.T, by ca.Issuer, entries int) []byte {
+	t.Helper()
+	const first = 1 << 40
+	now := time.Now()
+	short, err := by.CRL(ca.List{
+		Number: big.NewInt(1), ThisUpdate: now, NextUpdate: now.AddDate(0, 1, 0),
+		Revoked: []ca.Revoked{{Serial: big.NewInt(first), At: now, Reason: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		TBS struct {
+			Version          int
+			Algorithm        asn1.RawValue
+			Issuer           asn1.RawValue
+			This, Next       asn1.RawValue
+			Revoked, Explain asn1.RawValue
+		}
+		Algorithm asn1.RawValue
+		Signature asn1.BitString
+	}
+	if _, err := asn1.Unmarshal(short, &list); err != nil {
+		t.Fatal(err)
+	}
+	entry := list.TBS.Revoked.Bytes
+	serial := bytes.Index(entry, []byte{2, 6, 1, 0, 0, 0, 0, 0})
+	if serial < 0 {
+		t.Fatal("the entry has no serial number")
+	}
+	all := make([]byte, 0, entries*len(entry))
+	for i := range entries {
+		all = append(all, entry...)
+		binary.BigEndian.PutUint32(all[len(all)-len(entry)+serial+4:], uint32(i))
+	}
+	list.TBS.Revoked.Bytes, list.TBS.Revoked.FullBytes = all, nil
+	tbs, err := asn1.Marshal(list.TBS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(tbs)
+	value, err := by.Key.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list.Signature = asn1.BitString{Bytes: value, BitLength: 8 * len(value)}
+	der, err := asn1.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}
+
+// The long list is one like any other: its signature holds, and its entries
+// are told apart.
+func TestLongList(t *testing.T) {
+	by := authorityOf(t, "Big", "P-256")
+	list, err := x509.ParseRevocationList(longList(t, by, 1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := list.CheckSignatureFrom(by.Certificate); err != nil {
+		t.Error(err)
+	}
+	for i, e := range list.RevokedCertificateEntries {
+		if e.SerialNumber.Cmp(big.NewInt(1<<40+int64(i))) != 0 || e.ReasonCode != 1 {
+			t.Fatalf("entry %d: %v, %d", i, e.SerialNumber, e.ReasonCode)
+		}
+	}
+	if n := len(list.RevokedCertificateEntries); n != 1000 {
+		t.Errorf("%d entries", n)
+	}
 }
 
 func deepXML(t *testing.T) []byte {
