@@ -14,8 +14,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server/internal/disk"
 )
 
+// built is what this process has a copy of.
 var built struct {
 	sync.Mutex
 	dir   string
@@ -43,12 +46,48 @@ func Build(tags ...string) (string, error) {
 		built.dir, built.paths = dir, map[string]string{}
 	}
 	path := filepath.Join(built.dir, "rogito"+strings.ReplaceAll(key, ",", "-"))
-	cmd := exec.Command("go", "build", "-tags", key, "-o", path, "rogito.dev/rogito/cmd/rogito")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w: %s", err, out)
+	if err := build(key, path); err != nil {
+		return "", err
 	}
 	built.paths[key] = path
 	return path, nil
+}
+
+// build links the binary in a folder that the tests of all packages share, where the
+// go command leaves alone what is still the same, and copies it: to link it takes
+// five seconds of processor. Who tests has a copy, which another build does not change.
+func build(tags, path string) error {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return compile(tags, path)
+	}
+	dir := filepath.Join(cache, "rogito-test", "bin")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return compile(tags, path)
+	}
+	shared := filepath.Join(dir, filepath.Base(path))
+	unlock, err := disk.Lock(shared + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := compile(tags, shared); err != nil {
+		return err
+	}
+	// By another process: a file that this one has open for writing may be open in a
+	// child of another goroutine for a moment longer, and then cannot be run.
+	if out, err := exec.Command("cp", shared, path).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy the binary: %w: %s", err, out)
+	}
+	return nil
+}
+
+func compile(tags, path string) error {
+	cmd := exec.Command("go", "build", "-tags", tags, "-o", path, "rogito.dev/rogito/cmd/rogito")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return nil
 }
 
 // Binary is Build for a test.
