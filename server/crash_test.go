@@ -23,9 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	passwordCost = keys.Cost{Time: 1, Memory: 64}
-	code := m.Run()
-	servertest.Clean()
-	os.Exit(code)
+	storetest.Main(m, servertest.Clean)
 }
 
 // program is the real binary, killed for real.
