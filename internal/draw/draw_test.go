@@ -14,15 +14,25 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/corpus"
+	"rogito.dev/rogito/internal/draw/drawtest"
 )
 
-// testCache lets one test binary compile PDFium once.
-var testCache = filepath.Join(os.TempDir(), fmt.Sprintf("rogito-draw-test-%d", os.Getpid()))
+// testCache is where all tests find what was compiled of PDFium.
+var testCache string
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	_ = os.RemoveAll(testCache)
-	os.Exit(code)
+	// Compiled before the tests begin, which would each do so for themselves at the
+	// same time.
+	var err error
+	if testCache, err = drawtest.Cache(); err == nil {
+		d := &Drawer{Cache: testCache}
+		err = errors.Join(d.start(), d.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
 }
 
 func drawer(t testing.TB) *Drawer {
