@@ -29,16 +29,29 @@ import (
 	"rogito.dev/rogito/internal/yardstick"
 )
 
-// inflating is a deflated stream of n zeros.
+// inflating is a deflated stream of n zeros. A block that was flushed refers to nothing
+// before it, so one is deflated and then repeated: a gigabyte takes four seconds otherwise.
 func inflating(n int) []byte {
-	var b bytes.Buffer
+	const block = 1 << 20
+	var b, rest bytes.Buffer
 	w, _ := flate.NewWriter(&b, flate.BestCompression)
-	block := make([]byte, 1<<20)
-	for ; n > 0; n -= len(block) {
-		_, _ = w.Write(block[:min(n, len(block))])
-	}
+	_, _ = w.Write(make([]byte, block))
+	_ = w.Flush()
+	w.Reset(&rest)
+	_, _ = w.Write(make([]byte, n%block))
 	_ = w.Close()
-	return b.Bytes()
+	return append(bytes.Repeat(b.Bytes(), n/block), rest.Bytes()...)
+}
+
+// What inflates is so many zeros, and small.
+func TestInflating(t *testing.T) {
+	for _, n := range []int{0, 1, 1 << 20, 5<<20 + 3} {
+		packed := inflating(n)
+		b, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+		if err != nil || len(b) != n || bytes.Count(b, []byte{0}) != n || len(packed) > 100+n/900 {
+			t.Errorf("%d zeros: %d bytes, packed %d, %v", n, len(b), len(packed), err)
+		}
+	}
 }
 
 // packedFile writes a file that is deflated already.

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"maps"
 	"math"
@@ -123,15 +124,19 @@ func zipBomb(large string) []byte {
 	w, _ := z.CreateHeader(&zip.FileHeader{Name: "mimetype", Method: zip.Store})
 	_, _ = io.WriteString(w, "application/vnd.etsi.asic-e+zip")
 	for _, name := range []string{"data.bin", "META-INF/signatures.xml"} {
-		w, _ := z.Create(name)
-		if name != large {
-			_, _ = io.WriteString(w, `<asic:XAdESSignatures xmlns:asic="http://uri.etsi.org/02918/v1.2.1#"/>`)
+		if name == large {
+			const size = 1 << 30
+			sum, block := uint32(0), make([]byte, 1<<20)
+			for range size / len(block) {
+				sum = crc32.Update(sum, crc32.IEEETable, block)
+			}
+			packed := inflating(size)
+			w, _ := z.CreateRaw(&zip.FileHeader{Name: name, Method: zip.Deflate, Flags: 0x8, CRC32: sum, CompressedSize64: uint64(len(packed)), UncompressedSize64: size})
+			_, _ = w.Write(packed)
 			continue
 		}
-		block := make([]byte, 1<<20)
-		for range 1 << 10 {
-			_, _ = w.Write(block)
-		}
+		w, _ := z.Create(name)
+		_, _ = io.WriteString(w, `<asic:XAdESSignatures xmlns:asic="http://uri.etsi.org/02918/v1.2.1#"/>`)
 	}
 	z.Close()
 	return b.Bytes()
