@@ -1,9 +1,11 @@
 package adestest
 
 import (
+	"crypto"
 	"crypto/x509"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"rogito.dev/rogito/internal/ca"
@@ -71,7 +73,8 @@ func (p *PKI) Actor(t testing.TB, name string) *Actor {
 }
 
 // Enter is Actor for callers that are no tests. "good#2" is another one like
-// "good", with a key of its own.
+// "good", with a key of its own. RSA keys are those of the name in every PKI of
+// the process.
 func (p *PKI) Enter(name string) (*Actor, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +94,36 @@ func (p *PKI) Enter(name string) (*Actor, error) {
 	return a, nil
 }
 
+// made has the RSA keys that this process has made, by name: to make one takes more
+// time than all else that tests do with a PKI, so actors of the same name in several
+// PKIs share theirs. Their certificates differ.
+var made struct {
+	sync.Mutex
+	keys map[string]crypto.Signer
+}
+
+func newKey(name, kind string) (crypto.Signer, error) {
+	if !strings.HasPrefix(kind, "RSA-") {
+		return ca.NewKey(kind)
+	}
+	made.Lock()
+	defer made.Unlock()
+	if key, ok := made.keys[name]; ok {
+		return key, nil
+	}
+	key, err := ca.NewKey(kind)
+	if err != nil {
+		return nil, err
+	}
+	if made.keys == nil {
+		made.keys = map[string]crypto.Signer{}
+	}
+	made.keys[name] = key
+	return key, nil
+}
+
 func (p *PKI) issue(name string, r role) (*Actor, error) {
-	key, err := ca.NewKey(r.key)
+	key, err := newKey(name, r.key)
 	if err != nil {
 		return nil, err
 	}
