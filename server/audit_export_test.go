@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/doctor"
@@ -24,7 +23,7 @@ func TestAuditIsExported(t *testing.T) {
 	room := s.rooms()
 	to := room.exports()
 	var first string
-	for range await.Within(30 * time.Second) {
+	for range await.Within(await.Limit) {
 		if first != "" {
 			break
 		}

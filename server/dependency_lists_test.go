@@ -127,7 +127,7 @@ func (s *site) lists() map[string]listState {
 func (s *site) waitForLists(good func(map[string]listState) bool) map[string]listState {
 	s.t.Helper()
 	var last map[string]listState
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		if last = s.lists(); good(last) {
 			return last
 		}

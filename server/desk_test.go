@@ -18,7 +18,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/film/filmtest"
@@ -273,7 +272,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 		many = append(many, named{fmt.Sprintf("%d.txt", i), sampleTXT})
 	}
 	p = v.submit(v.fields(nil), many...)
-	for range await.Within(30 * time.Second) {
+	for range await.Within(await.Limit) {
 		if signedRef.FindString(p.Text) != "" {
 			break
 		}
@@ -666,7 +665,7 @@ func TestDeskReviewsAndResends(t *testing.T) {
 	if p := admin.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}, "checked": looked, "note": {"seen"}}); p.Status != 200 || !strings.Contains(p.Text, "decision is written down") {
 		t.Errorf("%d %s", p.Status, alertOf(p.Text))
 	}
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		if s.certificateState(c.ID) == "DONE" {
 			break
 		}
@@ -734,7 +733,7 @@ func TestDeskResends(t *testing.T) {
 	v := s.loggedIn(s.box.Token)
 	action := regexp.MustCompile(`action="(/console/records/` + r.ID + `/callbacks/[0-9a-f]{24}/resend)"`)
 	var page *shownPage
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		if page = v.get("/console/records/" + r.ID); strings.Contains(page.Text, "Not delivered") {
 			break
 		}

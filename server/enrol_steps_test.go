@@ -31,7 +31,7 @@ func (s *site) mailsOf(id string) (all []string) {
 // told waits until a holder was told something.
 func (s *site) told(id string, words ...string) {
 	s.t.Helper()
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		for _, one := range s.mailsOf(id) {
 			if !strings.Contains(one, "elsa@example.org") {
 				s.t.Fatalf("to somebody else: %s", one)

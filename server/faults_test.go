@@ -188,7 +188,7 @@ func TestPoison(t *testing.T) {
 		if bad.State != "ERROR" || bad.number() != 119 || strings.Contains(deref(bad.ErrorMessage), "test") {
 			t.Errorf("%s %d %s", bad.State, bad.number(), deref(bad.ErrorMessage))
 		}
-		for range await.Within(5 * time.Second) { // it comes through a pipe, in no order with the answers
+		for range await.Within(await.Limit) { // it comes through a pipe, in no order with the answers
 			if failures() >= 3 {
 				break
 			}

@@ -135,7 +135,7 @@ func TestEachMetricMoves(t *testing.T) {
 	storetest.Exec(t, db, `update work set created_at = 1767225600000, lease_until = 1767225600000 where kind = 'of another release'`)
 
 	moved := map[string]bool{}
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		if len(moved) >= len(movers) {
 			break
 		}

@@ -352,7 +352,7 @@ func TestRemoteKilled(t *testing.T) {
 		p.intercept("signatures/signHash", nil)
 		x.start()
 		var r *record
-		for range await.Within(40 * time.Second) {
+		for range await.Within(await.Limit) {
 			if r = x.postAs(c, m{"asyncSignature": async, "level": "B"}, fmt.Sprint("key", async)); r != nil && r.State != "WAIT_SIGN" {
 				break
 			}
@@ -386,7 +386,7 @@ func TestRemoteQualified(t *testing.T) {
 	var v struct {
 		Signatures []signature `json:"signatureReportList"`
 	}
-	for range await.Within(30 * time.Second) {
+	for range await.Within(await.Limit) {
 		a := s.do("POST", "/verify", m{"inputDocument": b64(e.signed())})
 		if json.Unmarshal(a.Data, &v) == nil && len(v.Signatures) == 1 && v.Signatures[0].Qualification == "QESig" {
 			break // the lists are loaded

@@ -53,7 +53,7 @@ func newReceiver(t *testing.T, reply func(n int, w http.ResponseWriter)) *receiv
 
 func (r *receiver) wait(t *testing.T, n int) []delivered {
 	t.Helper()
-	for range await.Within(30 * time.Second) {
+	for range await.Within(await.Limit) {
 		r.mu.Lock()
 		got := append([]delivered{}, r.got...)
 		r.mu.Unlock()
@@ -61,7 +61,7 @@ func (r *receiver) wait(t *testing.T, n int) []delivered {
 			return got
 		}
 	}
-	t.Fatalf("fewer than %d deliveries in 30 seconds", n)
+	t.Fatalf("fewer than %d deliveries in three minutes", n)
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (s *site) rotateAndResend(r *receiver, old *webhooks.Webhook) {
 		ID, HTTPResponseCode string
 		CompletedAt          *string
 	}
-	for range await.Within(10 * time.Second) {
+	for range await.Within(await.Limit) {
 		if err := json.Unmarshal(s.do("GET", "/callbacks", nil).Data, &list); err != nil || len(list) != 1 {
 			s.t.Fatalf("%v %v", list, err)
 		}

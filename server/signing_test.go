@@ -156,7 +156,7 @@ func (s *site) sign(docs any, more ...m) *record {
 
 func (s *site) wait(id string, states ...string) *record {
 	s.t.Helper()
-	for range await.Within(30 * time.Second) {
+	for range await.Within(await.Limit) {
 		r := s.record(s.do("GET", "/signatures/"+id, nil))
 		for _, st := range states {
 			if r.State == st {
@@ -164,7 +164,7 @@ func (s *site) wait(id string, states ...string) *record {
 			}
 		}
 	}
-	s.t.Fatalf("record %s is not %v after 30 seconds", id, states)
+	s.t.Fatalf("record %s is not %v after three minutes", id, states)
 	return nil
 }
 

@@ -12,6 +12,10 @@ import (
 
 const pause = 20 * time.Millisecond
 
+// Limit is for who waits by [Within] for what must come: only a busy machine takes
+// so long, and a test that passes never does.
+const Limit = 3 * time.Minute
+
 // Within yields at once and then after short pauses, for at most so long; who
 // leaves the loop has what was waited for.
 func Within(limit time.Duration) iter.Seq[struct{}] {
@@ -33,7 +37,7 @@ func Moment(from, to time.Duration) { time.Sleep(from + rand.N(to-from)) }
 // three minutes, which only a busy machine takes.
 func Until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for range Within(3 * time.Minute) {
+	for range Within(Limit) {
 		if is() {
 			return
 		}

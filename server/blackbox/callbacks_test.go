@@ -58,7 +58,7 @@ func told(t testing.TB, v visit) (r record, custom any) {
 // over waits until a delivery has come to its end.
 func (g *guest) over(id string) *delivery {
 	g.Helper()
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		d := &delivery{}
 		if g.ok(d, "GET", "/callbacks/"+id, nil); !d.Active {
 			return d

@@ -210,14 +210,14 @@ func (g *guest) signed(docs any, more ...m) (*record, []byte) {
 // wait returns a record once it is at its end.
 func (g *guest) wait(id string) *record {
 	g.Helper()
-	for range await.Within(40 * time.Second) {
+	for range await.Within(await.Limit) {
 		r := &record{}
 		g.ok(r, "GET", "/signatures/"+id, nil)
 		if r.State == "DONE" || r.State == "ERROR" {
 			return r
 		}
 	}
-	g.Fatalf("record %s is not at its end after 40 seconds", id)
+	g.Fatalf("record %s is not at its end after three minutes", id)
 	return nil
 }
 

@@ -81,7 +81,7 @@ func testTimePasses(t *testing.T, w *world) {
 	if r := g.wait(asks.ID); r.number() != 120 || !strings.Contains(deref(r.ErrorMessage), "time") {
 		t.Errorf("an approval that never came: %s", r.says())
 	}
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		if g.raw("GET", "/signatures/"+files.ID+"/signedDocument", nil).Status == http.StatusGone {
 			break
 		}
@@ -95,13 +95,13 @@ func testTimePasses(t *testing.T, w *world) {
 		t.Errorf("the record goes with its files: %s", r.says())
 	}
 	g.ok(nil, "GET", "/signatures/"+files.ID+"/audit", nil)
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		if g.do("GET", "/signatures/"+old.ID, nil).code() == 140 {
 			break
 		}
 	}
 	g.no(404, 140, "GET", "/signatures/"+old.ID, nil)
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		if g.state(expired.ID) == "EXPIRED" {
 			break
 		}

@@ -204,7 +204,7 @@ func testApprovals(t *testing.T, w *world) {
 	}
 	for _, r := range []*record{one, two, three} { // a busy machine validates later
 		now := &record{}
-		for range await.Within(20 * time.Second) {
+		for range await.Within(await.Limit) {
 			if now.State == "WAIT_SIGN" {
 				break
 			}

@@ -212,7 +212,7 @@ func testAuditTrail(t *testing.T, w *world) {
 		return slices.ContainsFunc(trail.AuditData, func(e event) bool { return e.Kind == "callback" }) &&
 			!slices.ContainsFunc(trail.AuditData, func(e event) bool { return e.Sequence == nil })
 	}
-	for range await.Within(10 * time.Second) {
+	for range await.Within(await.Limit) {
 		if whole() {
 			break
 		}

@@ -198,7 +198,7 @@ func (h *house) paid(n *node, before float64, signatures int) {
 func (h *house) told(ends map[string]string) {
 	h.t.Helper()
 	missing := 0
-	for range await.Within(30 * time.Second) {
+	for range await.Within(await.Limit) {
 		missing = 0
 		h.receiver.mu.Lock()
 		for id, state := range ends {

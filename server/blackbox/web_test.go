@@ -158,7 +158,7 @@ func (h *hook) take(v visit, out http.ResponseWriter) {
 // wait returns the deliveries once there are so many.
 func (h *hook) wait(t testing.TB, n int) []visit {
 	t.Helper()
-	for range await.Within(30 * time.Second) {
+	for range await.Within(await.Limit) {
 		h.mu.Lock()
 		got := slices.Clone(h.got)
 		h.mu.Unlock()
@@ -166,7 +166,7 @@ func (h *hook) wait(t testing.TB, n int) []visit {
 			return got
 		}
 	}
-	t.Fatalf("fewer than %d deliveries in 30 seconds", n)
+	t.Fatalf("fewer than %d deliveries in three minutes", n)
 	return nil
 }
 

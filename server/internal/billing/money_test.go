@@ -137,7 +137,7 @@ func TestUnspentLeaseComesBack(t *testing.T) {
 			}
 			return used
 		}
-		for range await.Within(8 * time.Second) {
+		for range await.Within(await.Limit) {
 			if quota() == 3 {
 				break
 			}
@@ -156,7 +156,7 @@ func TestUnspentLeaseComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		second := open(t, r.db, r.master, billing.Prices{})
-		for range await.Within(8 * time.Second) {
+		for range await.Within(await.Limit) {
 			if quota() <= 4 {
 				break
 			}

@@ -73,12 +73,12 @@ func put(t testing.TB, db *store.DB, n int) {
 
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for range await.Within(40 * time.Second) {
+	for range await.Within(await.Limit) {
 		if cond() {
 			return
 		}
 	}
-	t.Fatalf("%s: not within 40 s", what)
+	t.Fatalf("%s: not within three minutes", what)
 }
 
 func states(t *testing.T, q *job.Queue) map[string]int64 {

@@ -346,7 +346,7 @@ func obtains(t *testing.T, kind string) {
 	}
 	keptSealed(t, filepath.Join(dir, "acme"))
 	// Before the challenge, behind it, and a third time in the background, to give up what is pending.
-	for range await.Within(20 * time.Second) {
+	for range await.Within(await.Limit) {
 		if a.states.Load() >= 3 {
 			break
 		}
