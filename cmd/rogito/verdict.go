@@ -193,6 +193,7 @@ type shown struct {
 	names   int // how wide the longest of them is
 	code    int
 	counts  map[string]int
+	only    bool // what is signed is told and counts, as long as something is
 }
 
 // widest is how far names push the columns behind them to the right.
@@ -201,7 +202,7 @@ const widest = 48
 // form opens the table, and counts aloud where nothing else is printed.
 func (c *verifyCommand) form(s *session, names ...string) (*shown, error) {
 	files := len(names)
-	v := &shown{s: s, summary: c.Summary || c.CSV != "" && !c.Quiet && !c.JSON && !c.ETSI && !c.HTML, files: files, counts: map[string]int{}}
+	v := &shown{s: s, summary: c.Summary || c.CSV != "" && !c.Quiet && !c.JSON && !c.ETSI && !c.HTML, files: files, counts: map[string]int{}, only: c.SignedOnly}
 	if p := s.newProgress("verified"); p.tty || files > 1 && (c.CSV != "" || c.Quiet) && !c.JSON && !c.Summary {
 		v.done = p
 		v.done.size = files == 1
@@ -227,8 +228,11 @@ func (c *verifyCommand) form(s *session, names ...string) (*shown, error) {
 
 // take tells one verdict.
 func (v *shown) take(j judged) {
-	v.code = worse(v.code, j.code)
 	v.counts[j.verdict]++
+	if v.only && j.verdict == "not signed" {
+		return
+	}
+	v.code = worse(v.code, j.code)
 	if j.err != nil {
 		text := plain(j.err, j.name)
 		v.s.notef("%s: %s", visible.Line(j.name), visible.Line(text))
@@ -273,6 +277,10 @@ func wide(text string, n int) string {
 
 // end counts, and says whether the table is whole.
 func (v *shown) end() error {
+	if v.only && len(v.counts) == 1 && v.counts["not signed"] > 0 {
+		v.code = exitInvalid
+		v.s.notef("nothing here is signed")
+	}
 	if v.done != nil {
 		v.done.end()
 	}
