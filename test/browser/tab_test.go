@@ -200,7 +200,7 @@ func (b *tab) loading(f func()) {
 }
 
 // patience is for a machine that does much else.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func (b *tab) until(what string, ok func() bool) {
 	b.t.Helper()

@@ -66,7 +66,7 @@ func PgBouncer(t testing.TB, database, mode string, settings ...string) string {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
 	address := "postgres://" + to.User + "@" + net.JoinHostPort("127.0.0.1", port) + "/" + url.PathEscape(to.Database) + "?sslmode=disable"
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		conn, err := pgx.Connect(context.Background(), address+"&default_query_exec_mode=simple_protocol")
 		if err == nil {
 			_ = conn.Close(context.Background())

@@ -154,7 +154,7 @@ func (s *shared) start(t testing.TB) {
 }
 
 func (s *shared) wait() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for {
 		conn, err := pgx.Connect(ctx, s.url)

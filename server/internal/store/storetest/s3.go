@@ -106,7 +106,7 @@ func makeBucket(cfg Bucket, addr, bucket string, lock bool, gone <-chan struct{}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for {
 		err := client.MakeBucket(ctx, bucket, minio.MakeBucketOptions{Region: "eu-test", ObjectLocking: lock})
