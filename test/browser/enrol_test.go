@@ -87,15 +87,16 @@ func TestCitizen(t *testing.T) {
 		b.sound("citizen-choose")
 		b.loading(func() { b.click("#way-" + method) })
 		b.sound("citizen-" + method)
-		if method == "spid" {
+		switch method {
+		case "spid":
 			b.click("#spid-entrance summary")
 			b.wait("#spid-entrance[open]")
 			b.shot("citizen-spid-menu")
 			b.axe("citizen-spid-menu")
 			b.click("#spid-entrance a.provider")
-		} else if method == "cie" {
+		case "cie":
 			b.click(".cie a.enter")
-		} else { // a card that has ended first
+		default: // a card that has ended first
 			b.click("#show-card")
 			b.wait("#person-0")
 			b.set("[name=card]", "expired")
