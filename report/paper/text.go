@@ -173,10 +173,12 @@ func (t *page) signature(title string, c *report.Conclusion) section {
 	s.add(t.l.T("Signature policy"), sig.UnderPolicy(), "")
 	s.detail(t.l.T("Level"), c.Level)
 	worth := t.l.qualification(c.Qualification, c.Indication == report.TotalPassed && !c.TrustedList)
-	if c.Qualification == report.NA { // it says nothing of the signature
-		s.detail(t.l.T("Qualification"), worth)
-	} else {
+	switch {
+	case c.Qualification != report.NA:
 		s.add(t.l.T("Qualification"), worth, "")
+	case c.Indication == report.TotalPassed && len(t.r.Conclusions.Signatures) == 1: // is said above
+	default: // it says nothing of the signature
+		s.detail(t.l.T("Qualification"), worth)
 	}
 	if c.TrustedList {
 		var places []string
