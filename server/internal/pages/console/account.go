@@ -70,6 +70,24 @@ func callOf(scope string) look.Text {
 	return look.Same(s.Method + " /" + s.Segment)
 }
 
+// usageOf has a row for each call that reads differently: of two methods of the console, or
+// two names of the server, there is one.
+func usageOf(all []billing.Count) (rows []usageRow) {
+	for _, one := range all {
+		call := callOf(one.Name)
+		i := slices.IndexFunc(rows, func(r usageRow) bool { return r.Call == call })
+		if i < 0 {
+			rows = append(rows, usageRow{one, call})
+			continue
+		}
+		rows[i].Name += " " + one.Name
+		rows[i].Requests += one.Requests
+		rows[i].Errors += one.Errors
+		rows[i].Amount += one.Amount
+	}
+	return rows
+}
+
 func (d *Desk) account(v *visit) error {
 	p := &accountPage{Head: d.head(v, look.T("Account", "Conto e token")), As: v.accountID(), Until: v.Until}
 	p.Notice = notices[v.r.URL.Query().Get("done")]
@@ -120,9 +138,7 @@ func (d *Desk) account(v *visit) error {
 		if err != nil {
 			return err
 		}
-		for _, one := range all {
-			p.Usage = append(p.Usage, usageRow{one, callOf(one.Name)})
-		}
+		p.Usage = usageOf(all)
 	}
 	d.pages.Render(v.w, v.r, http.StatusOK, "account", p)
 	return nil

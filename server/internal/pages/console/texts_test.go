@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
@@ -188,5 +189,9 @@ func TestScopesInWords(t *testing.T) {
 		if got := callOf(scope).English; got != want {
 			t.Errorf("%s is %q", scope, got)
 		}
+	}
+	got := usageOf([]billing.Count{{Name: "GET:a/console", Requests: 2, Amount: 1}, {Name: "POST:a/verify", Requests: 5}, {Name: "POST:b/console", Requests: 1, Errors: 1, Amount: 2}})
+	if len(got) != 2 || got[0].Requests != 3 || got[0].Errors != 1 || got[0].Amount != 3 || got[1].Requests != 5 {
+		t.Errorf("%+v", got)
 	}
 }
