@@ -37,6 +37,7 @@ type Cache struct {
 
 type cached struct {
 	body  []byte
+	at    time.Time // it was asked for
 	until time.Time
 }
 
@@ -56,24 +57,21 @@ const (
 	listLife      = time.Hour
 )
 
-func (c *Cache) get(key string, now time.Time) ([]byte, bool) {
+func (c *Cache) get(key string, now time.Time) (cached, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.entries[key]
-	if !ok || now.After(e.until) {
-		return nil, false
-	}
-	return e.body, true
+	return e, ok && !now.After(e.until)
 }
 
-func (c *Cache) put(key string, body []byte, until time.Time) {
+func (c *Cache) put(key string, body []byte, at, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entries == nil || c.size+len(body) > maxCacheBytes {
 		c.entries, c.size = map[string]cached{}, 0
 	}
 	c.size += len(body) - len(c.entries[key].body)
-	c.entries[key] = cached{body, until}
+	c.entries[key] = cached{body, at, until}
 }
 
 // forget has something asked for again.

@@ -102,20 +102,22 @@ func once[T any](ctx context.Context, s *Store, key string, fetch func(context.C
 	}
 }
 
-// fetchOCSP asks the certificate's responders in turn. An answer of before since is
-// taken only where it ends later, or where nobody gives a newer one.
+// fetchOCSP asks the certificate's responders in turn. An answer that was asked for and
+// given before since is taken only where it promises a next one, or where nobody gives a
+// newer one.
 func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, now, since time.Time) ([]byte, error) {
 	var old []byte
 	err := errNoAddress
 	for _, url := range cert.OCSPServers[:min(len(cert.OCSPServers), 3)] {
 		key := "ocsp " + url + " " + cert.ID()
-		b, ok := s.cache().get(key, now)
-		if ok && !surpassed(b, since) {
-			return b, nil
+		known, ok := s.cache().get(key, now)
+		if ok && (!known.at.Before(since) || !surpassed(known.body, since)) {
+			return known.body, nil
 		}
 		if ok {
-			old = b
+			old = known.body
 		}
+		var b []byte
 		if b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
 			return b, nil
 		}
@@ -129,9 +131,6 @@ func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, n
 // surpassed reports whether an answer of before a time promises no next one: newer
 // information is there at any time then (RFC 6960, 4.2.2.1).
 func surpassed(answer []byte, since time.Time) bool {
-	if since.IsZero() {
-		return false
-	}
 	o, err := pkix.ParseOCSPResponse(answer)
 	return err != nil || slices.ContainsFunc(o.Responses, func(r pkix.SingleResponse) bool {
 		return r.NextUpdate.IsZero() && r.ThisUpdate.Before(since)
@@ -159,7 +158,7 @@ func (s *Store) askOCSP(ctx context.Context, url string, cert, issuer *pkix.Cert
 			if r.NextUpdate.After(now) && r.NextUpdate.Before(now.Add(time.Hour)) {
 				until = r.NextUpdate
 			}
-			s.cache().put("ocsp "+url+" "+cert.ID(), b, until)
+			s.cache().put("ocsp "+url+" "+cert.ID(), b, now, until)
 			return b, nil
 		}
 	}
@@ -216,13 +215,14 @@ func (s *Store) fetchIssuers(ctx context.Context, cert *pkix.Certificate, now ti
 	err := errNoAddress
 	for _, url := range cert.IssuerURLs[:min(len(cert.IssuerURLs), 3)] {
 		key := "issuer " + url
-		b, ok := s.cache().get(key, now)
+		known, ok := s.cache().get(key, now)
+		b := known.body
 		if !ok {
 			b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
 			if err != nil {
 				continue
 			}
-			s.cache().put(key, b, now.Add(24*time.Hour))
+			s.cache().put(key, b, now, now.Add(24*time.Hour))
 		}
 		if certs := s.anyCertificates(b); len(certs) > 0 {
 			return certs, nil

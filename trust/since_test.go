@@ -19,7 +19,7 @@ import (
 func TestGathererAsksAgain(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	b := newBoth(t)
-	asked, away := 0, false
+	asked, away, behind := 0, false, time.Duration(0)
 	b.ocsp = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.PathValue("by") != "issuing" {
 			return false
@@ -34,7 +34,7 @@ func TestGathererAsksAgain(t *testing.T) {
 			t.Error(err)
 			return true
 		}
-		out, err := b.issuing.Answer(req, ca.OCSP{ThisUpdate: now, ProducedAt: now}, func(ca.CertID) ca.Status { return ca.Status{} })
+		out, err := b.issuing.Answer(req, ca.OCSP{ThisUpdate: now.Add(-behind), ProducedAt: now}, func(ca.CertID) ca.Status { return ca.Status{} })
 		if err != nil {
 			t.Error(err)
 		}
@@ -77,5 +77,13 @@ func TestGathererAsksAgain(t *testing.T) {
 		if got := said(); !got.Equal(first.Add(at.said)) || asked != at.asked {
 			t.Errorf("after %s: said after %s, asked %d times", at.later, got.Sub(first), asked)
 		}
+	}
+	// One whose clock is behind, or that answers from a store, is asked once a second.
+	now, behind, asked = first.Add(3*time.Minute), 20*time.Second, 0
+	for range 3 {
+		said()
+	}
+	if asked != 1 {
+		t.Errorf("a responder that is behind was asked %d times in a second", asked)
 	}
 }
