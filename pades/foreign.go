@@ -52,12 +52,14 @@ var marks = []mark{
 	{"PE", "MZ", func(b []byte) bool { return executable(b) }},
 }
 
-// begin are the bytes that marks and tags begin with.
+// begin are the bytes that marks and tags begin with, and those before an attribute.
 var begin = func() (out [256]bool) {
 	for _, m := range marks {
 		out[m.begins[0]] = true
 	}
-	out['<'] = true
+	for _, c := range "< \t\n\f\r/\"'" {
+		out[c] = true
+	}
 	return out
 }()
 
@@ -103,8 +105,14 @@ func (r *reader) foreign() error {
 // markOf names what begins with some bytes, of which there are enough; "" for
 // anything else.
 func markOf(b []byte) string {
-	if b[0] == '<' {
+	switch b[0] {
+	case '<':
 		if markup(b) {
+			return "HTML"
+		}
+		return ""
+	case ' ', '\t', '\n', '\f', '\r', '/', '"', '\'':
+		if dressing(b[1:]) {
 			return "HTML"
 		}
 		return ""
@@ -119,15 +127,37 @@ func markOf(b []byte) string {
 
 var tag = regexp.MustCompile(`^<(!doctype|[A-Za-z][A-Za-z0-9]{0,9})[\s/>]`)
 
-// dressed is an element of any name that says how it looks, or runs something.
-var dressed = regexp.MustCompile(`(?i)^<[a-z][^\s/>]{0,64}[\s/]([^<>]{0,400}[\s/"'])?(style|on[a-z]{2,20})\s*=`)
+// handlers are the events that an attribute runs something at, behind "on".
+var handlers = strings.Fields("abort activate afterprint animationcancel animationend animationiteration animationstart auxclick beforecopy beforecut" +
+	" beforeinput beforematch beforepaste beforeprint beforetoggle beforeunload begin blur bounce cancel canplay canplaythrough change click close" +
+	" command contentvisibilityautostatechange contextlost contextmenu contextrestored copy cuechange cut dblclick drag dragend dragenter dragexit" +
+	" dragleave dragover dragstart drop durationchange emptied end ended error finish focus focusin focusout formdata fullscreenchange fullscreenerror" +
+	" gotpointercapture hashchange input invalid keydown keypress keyup languagechange load loadeddata loadedmetadata loadstart lostpointercapture" +
+	" message messageerror mousedown mouseenter mouseleave mousemove mouseout mouseover mouseup mousewheel offline online pagehide pagereveal pageshow" +
+	" pageswap paste pause play playing pointercancel pointerdown pointerenter pointerleave pointermove pointerout pointerover pointerrawupdate" +
+	" pointerup popstate progress ratechange rejectionhandled repeat reset resize scroll scrollend scrollsnapchange scrollsnapchanging search" +
+	" securitypolicyviolation seeked seeking select selectionchange selectstart show slotchange stalled start storage submit suspend timeupdate" +
+	" toggle touchcancel touchend touchmove touchstart transitioncancel transitionend transitionrun transitionstart unhandledrejection unload" +
+	" volumechange waiting webkitanimationend webkitanimationiteration webkitanimationstart webkittransitionend wheel")
 
-// shortTag is up to where an element is one whatever bytes it has. A longer one is
-// text: certificates and lists hold everything else by chance.
-const shortTag = 64
-
-func control(c byte) bool {
-	return c < ' ' && c != '\t' && c != '\n' && c != '\f' && c != '\r' || c == 0x7f
+// dressing reports whether an attribute begins here that says how an element looks, or
+// runs something. Its tag may have begun anywhere before: quotes and control characters
+// hide its end from a search, and browsers mind neither.
+func dressing(b []byte) bool {
+	if c := b[0] | 0x20; c != 's' && c != 'o' {
+		return false
+	}
+	n := 0
+	for n < 64 && (b[n]|0x20) >= 'a' && (b[n]|0x20) <= 'z' {
+		n++
+	}
+	name := strings.ToLower(string(b[:n]))
+	event, on := strings.CutPrefix(name, "on")
+	if name != "style" && !(on && slices.Contains(handlers, event)) {
+		return false
+	}
+	rest := bytes.TrimLeft(b[n:], " \t\n\f\r")
+	return len(rest) == 0 || rest[0] == '='
 }
 
 // loud are elements that no other text is taken for.
@@ -144,9 +174,6 @@ var quiet = strings.Fields("p i q s u h1 h2 h3 h4 h5 h6 hr br td tr th ul ol li 
 func markup(b []byte) bool {
 	if c := b[1] | 0x20; (c < 'a' || c > 'z') && b[1] != '!' {
 		return false
-	}
-	if m := dressed.FindIndex(b); m != nil && (m[1] <= shortTag || !slices.ContainsFunc(b[:m[1]], control)) {
-		return true
 	}
 	m := tag.FindSubmatch(b)
 	if m == nil {

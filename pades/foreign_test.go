@@ -15,8 +15,9 @@ func TestMarks(t *testing.T) {
 		"\x7fELF\x02\x01\x01": "ELF", "%!PS-Adobe-3.0": "PostScript", "7z\xbc\xaf\x27\x1c": "7z", "mime-version": "",
 		"PK\x05\x06abcdef": "", "<rdf:RDF>": "", "PK and more": "", "<x:xmpmeta>": "", "%PDF is a format": "", "%!PS-AdobeFont-1.0": "",
 		"<x style=a": "HTML", "<x:y \x01 onfocus=a": "HTML", "<x title='" + strings.Repeat("x", 99) + "' onload=a": "HTML",
-		"<a \x01" + strings.Repeat("x", 99) + " onload=": "", // as certificates have it by chance
-		"\x80<p\nendstream\nendobj\n":                    "", "\x80<Q\r\nendstream\r\nendobj\r\n": "", "\x80<td\rendstream\rendobj ": "",
+		"<a \x01" + strings.Repeat("x", 99) + " onload=": "HTML", "<b\nendstream\nendobj\n%" + strings.Repeat("a", 999) + " style=x": "HTML",
+		"<b <1 STYLE \n = x": "HTML", "<b x='>'style=x": "HTML", "<b/onbegin=x": "HTML", "(only = 5, restyle=x, /Once, style: none, /OnClick)": "",
+		"\x80<p\nendstream\nendobj\n": "", "\x80<Q\r\nendstream\r\nendobj\r\n": "", "\x80<td\rendstream\rendobj ": "",
 		"\x80<p\n\nendstream\nendobj\n": "", "\x80<b>\nendstream\nendobj\n": "", "\x80<h1>\nendstream\nendobj\n": "HTML",
 		"<p\nendless stream of it": "HTML", "<p>endstream\nendobj\n ": "HTML", "<p\nendstream>Pay EUR 900": "HTML", "<p endstream endobj >": "HTML",
 		"<h1\nendstream\nendobj\n>Pay": "HTML", "<title\nendstream\nendobj\n>": "HTML", "<p\nendstream\nendobj\n style=x>": "HTML",

@@ -50,6 +50,8 @@ func makePolyglots(t *testing.T, m *materials) []specimen {
 		"a page":                     "<html><body>" + stranger + "</body></html>",
 		"a heading":                  "<h1>" + stranger + "</h1>",
 		"a heading like an end":      "0\x82<h1\nendstream\nendobj\n>" + stranger + "</h1>",
+		"a style far from its tag":   "<b\nendstream\nendobj\n%" + strings.Repeat("a", 2000) + " style='position:fixed;inset:0;background:#fff'>" + stranger,
+		"a style behind a quote":     "<b x='>'style='position:fixed;inset:0;background:#fff'>" + stranger,
 		"a heading in upper case":    "<H1\n>" + stranger + "</H1>",
 		"a paragraph":                "<p style='font-size:9em'>" + stranger,
 		"a script":                   "<script>document.write('" + stranger + "')</script>",
