@@ -85,7 +85,7 @@ func startChromium() (*chromium, error) {
 		return nil, err
 	}
 	c := &chromium{to: inWrite, waiting: map[int]chan message{}, tabs: map[string]*tab{}, dir: dir}
-	c.cmd = exec.Command(path, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+	c.cmd = exec.Command(path, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--allow-pre-commit-input", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-features=Translate,OptimizationHints,MediaRouter",
 		"--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", // a camera that shows a moving picture, and a user who allows it
 		"--font-render-hinting=none", "--hide-scrollbars", "--user-data-dir="+filepath.Join(dir, "profile"), "about:blank")

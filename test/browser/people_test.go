@@ -562,12 +562,13 @@ func TestInviteFromTheConsole(t *testing.T) {
 		b.loading(func() { b.click("#send") })
 		b.wait("#people")
 		b.until("Ada is invited", func() bool {
-			if b.has("#outbox .letter") {
+			if b.has("#people [data-state=NOTIFIED]") {
 				return true
 			}
 			b.goTo(b.path())
 			return false
 		})
+		b.wait("#outbox .letter")
 		b.sound("invited")
 		if i == 0 {
 			b.loading(func() { b.click(`form[action$="/remind"] button`) })

@@ -207,7 +207,7 @@ func (b *tab) until(what string, ok func() bool) {
 	for end := time.Now().Add(patience); !ok(); await.Pause() {
 		if time.Now().After(end) {
 			b.shot("failed")
-			b.t.Fatalf("never: %s; at %s: %.1500s", what, b.path(), b.eval("document.body.innerText"))
+			b.t.Fatalf("at %s: %.1500s\nnever: %s", b.path(), b.eval("document.body.innerText"), what) // what matters is last: a log is cut at its front
 		}
 	}
 }

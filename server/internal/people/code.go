@@ -85,7 +85,7 @@ var errNotNow = fault.New(fault.WrongState, "this cannot be done now: look at th
 // open says whether a person may do something now.
 func (s *Service) open(r *ledger.Record, p *ledger.Person) error {
 	switch {
-	case !isDue(r, p) || p.Pending():
+	case !IsDue(r, p) || p.Pending():
 		return errNotNow
 	case s.config.Now().Before(p.Locked):
 		return lockedFault(p)
@@ -168,7 +168,7 @@ func (s *Service) resendCode(ctx context.Context, record, person, channel string
 	wanted := false
 	r, p, err := s.Signing.ChangePerson(ctx, record, person, func(_ *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
 		c := p.Codes[channel]
-		if wanted = isDue(r, p) && !p.Pending() && c != nil && c.Hash != "" && s.config.Now().Before(c.Until); !wanted {
+		if wanted = IsDue(r, p) && !p.Pending() && c != nil && c.Hash != "" && s.config.Now().Before(c.Until); !wanted {
 			return "", "", nil, nil
 		}
 		next := *c
@@ -232,7 +232,7 @@ func (s *Service) CheckCode(ctx context.Context, v *Visit, code string, shown Br
 	hash := p.Codes[channel].Hash
 	r, p, err = s.Signing.ChangePerson(ctx, r.ID, p.ID, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
 		c := p.Codes[channel]
-		if !isDue(r, p) || c == nil || c.Hash != hash { // used, or another was sent
+		if !IsDue(r, p) || c == nil || c.Hash != hash { // used, or another was sent
 			return "", "", nil, errNotNow
 		}
 		next := *c

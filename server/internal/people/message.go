@@ -71,7 +71,7 @@ func (s *Service) sendMessage(ctx context.Context, i job.Item) error {
 		return nil // replaced
 	}
 	p, kind := r.Persons[at], parts[2]
-	if (kind == Invite || kind == Reminder) && (!isDue(r, p) || p.Pending()) {
+	if (kind == Invite || kind == Reminder) && (!IsDue(r, p) || p.Pending()) {
 		return nil
 	}
 	sent := s.Messenger.Send(ctx, s.message(r, p, kind, channelOf(p), ""))
@@ -119,7 +119,7 @@ func (s *Service) remindAll(ctx context.Context, i job.Item) error {
 			continue
 		}
 		_, _, err := s.Signing.ChangePerson(ctx, r.ID, p.ID, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
-			if !isDue(r, p) {
+			if !IsDue(r, p) {
 				return "", "", nil, nil
 			}
 			p.Reminded = now

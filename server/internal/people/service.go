@@ -147,7 +147,8 @@ func due(r *ledger.Record) (all []*ledger.Person) {
 	return all
 }
 
-func isDue(r *ledger.Record, p *ledger.Person) bool {
+// IsDue says whether it is the turn of a person.
+func IsDue(r *ledger.Record, p *ledger.Person) bool {
 	return r.State == ledger.WaitSigners && slices.ContainsFunc(due(r), func(d *ledger.Person) bool { return d.ID == p.ID })
 }
 
@@ -171,7 +172,7 @@ func (s *Service) Remind(ctx context.Context, account, record, person string) (*
 		return nil, err
 	}
 	r, _, err := s.Signing.ChangePerson(ctx, record, person, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
-		if !isDue(r, p) {
+		if !IsDue(r, p) {
 			return "", "", nil, fault.New(fault.WrongState, "the signer is %s, and the record %s: there is nothing to be reminded of", p.State, r.State)
 		}
 		if channelOf(p) == "" {
@@ -208,7 +209,7 @@ func (s *Service) Replace(ctx context.Context, account, record, person string, b
 			return "", "", nil, fault.New(fault.BadSigners, "mobile is required: a code is to be sent there")
 		}
 		*p = *fresh
-		if isDue(r, p) {
+		if IsDue(r, p) {
 			if err := s.put(ctx, tx, r, p, Invite); err != nil {
 				return "", "", nil, err
 			}

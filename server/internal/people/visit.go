@@ -50,7 +50,7 @@ func (s *Service) Now(ctx context.Context, v *Visit, shown Browsers) (*Now, erro
 	if n.Over || !p.Acts() {
 		return n, nil
 	}
-	if n.Turn = isDue(r, p); !n.Turn {
+	if n.Turn = IsDue(r, p); !n.Turn {
 		for _, other := range r.Persons {
 			if other.Acts() && !other.State.Final() && other.Order < p.Order {
 				n.Before++
@@ -154,11 +154,11 @@ func (s *Service) Viewed(ctx context.Context, v *Visit, documents []Document) er
 	for i := range documents {
 		same = same && v.Person.Shown[i].SHA256 == documents[i].SHA256
 	}
-	if same && v.Person.State != ledger.PersonNew && v.Person.State != ledger.PersonNotified || !isDue(v.Record, v.Person) || v.Person.Pending() {
+	if same && v.Person.State != ledger.PersonNew && v.Person.State != ledger.PersonNotified || !IsDue(v.Record, v.Person) || v.Person.Pending() {
 		return nil
 	}
 	r, p, err := s.Signing.ChangePerson(ctx, v.Record.ID, v.Person.ID, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
-		if !isDue(r, p) || p.Pending() {
+		if !IsDue(r, p) || p.Pending() {
 			return "", "", nil, nil
 		}
 		before := p.Shown
@@ -186,11 +186,11 @@ func (s *Service) Viewed(ctx context.Context, v *Visit, documents []Document) er
 
 // Read is of Page.
 func (s *Service) Read(ctx context.Context, v *Visit, index int) error {
-	if index < 0 || index >= len(v.Person.Shown) || v.Person.Shown[index].Last || !isDue(v.Record, v.Person) {
+	if index < 0 || index >= len(v.Person.Shown) || v.Person.Shown[index].Last || !IsDue(v.Record, v.Person) {
 		return nil
 	}
 	r, p, err := s.Signing.ChangePerson(ctx, v.Record.ID, v.Person.ID, func(_ *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
-		if !isDue(r, p) || p.Pending() || index >= len(p.Shown) || p.Shown[index].Last {
+		if !IsDue(r, p) || p.Pending() || index >= len(p.Shown) || p.Shown[index].Last {
 			return "", "", nil, nil
 		}
 		p.Shown = slices.Clone(p.Shown)
@@ -265,7 +265,7 @@ func (s *Service) Download(ctx context.Context, v *Visit) (*ledger.Download, err
 
 // Validated is of Page.
 func (s *Service) Validated(ctx context.Context, v *Visit) (*ledger.Download, error) {
-	if !isDue(v.Record, v.Person) && !v.Record.State.Final() {
+	if !IsDue(v.Record, v.Person) && !v.Record.State.Final() {
 		return nil, errNotNow
 	}
 	return s.Signing.Open(ctx, request.Caller{AccountID: v.Record.AccountID, Address: v.Address}, v.Record.ID, ledger.ValidatedDocument)

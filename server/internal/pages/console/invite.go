@@ -344,6 +344,9 @@ func (d *Desk) follow(v *visit, p *recordPage) {
 		if row.Address == "" {
 			row.Address = one.Mobile
 		}
+		if one.State == ledger.PersonNew && people.IsDue(p.R, one) {
+			row.State.Name, p.Working = look.T("About to be invited", "Invito in partenza"), true
+		}
 		if may && !one.State.Final() && !p.R.State.Final() {
 			row.Link = d.Signing.Link(p.R, one)
 			row.MayRemind = p.R.State == ledger.WaitSigners && one.State != ledger.PersonNew

@@ -49,6 +49,7 @@ type recordPage struct {
 	Gone       bool // the files were deleted
 	Locked     bool // the token may not read them
 	Waits      bool
+	Working    bool // people are about to be invited: the server's turn
 	Approval   bool // somebody else must approve
 	MayApprove bool
 	Events     []event
@@ -323,8 +324,8 @@ func (d *Desk) record(v *visit) error {
 		}
 	}
 	p.MayDelete = p.R.State.Final() && d.may(v, http.MethodDelete, "signatures") && v.opens("GET /console/records/{id}/delete")
-	if p.Waits && !p.Approval && p.R.State != ledger.WaitSigners {
-		v.w.Header().Set("Refresh", "10") // never under the hands of somebody who fills in a form
+	if p.Working || p.Waits && !p.Approval && p.R.State != ledger.WaitSigners {
+		v.w.Header().Set("Refresh", "3") // never under the hands of somebody who fills in a form
 	}
 	d.pages.Render(v.w, v.r, http.StatusOK, "record", p)
 	return nil
