@@ -163,7 +163,8 @@ func (p *program) settle(ids []string) {
 	}
 }
 
-// account counts what the key was used for and checks the audit log.
+// account counts what the key was used for and checks the audit log. A permit that came
+// too late on a busy machine is given back unused (FAILED).
 func (p *program) account(database string) (intents, signatures int) {
 	p.t.Helper()
 	cfg := testDefaults()
@@ -199,7 +200,7 @@ func (p *program) account(database string) (intents, signatures int) {
 	if err != nil || res.Bad != nil {
 		p.t.Errorf("audit: %v %v", err, res)
 	}
-	return count(`select count(*) from signing_intents`), count(`select count(*) from signature_files where role = 'signed'`)
+	return count(`select count(*) from signing_intents where outcome <> 'FAILED'`), count(`select count(*) from signature_files where role = 'signed'`)
 }
 
 func engines(t *testing.T, test func(t *testing.T, database string)) {

@@ -442,7 +442,7 @@ func TestChangeWaitsForPermittedUse(t *testing.T) {
 					if c.name == "password" {
 						args = append(args, r.cert.sealed)
 					}
-					for end := time.Now().Add(10 * time.Second); ; await.Pause() {
+					for end := time.Now().Add(await.Limit); ; await.Pause() {
 						var n int
 						err := x.there.db.Read().QueryRow(context.Background(), c.seen, args...).Scan(&n)
 						if err == nil {

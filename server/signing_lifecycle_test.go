@@ -411,7 +411,7 @@ func TestSpoolAway(t *testing.T) {
 				t.Errorf("%s: %d %s", what, r.number(), deref(r.ErrorMessage))
 			}
 		}
-	}, allow(host.URL), func(c *Config) { c.Jobs.Lease = 1500 * time.Millisecond })
+	}, allow(host.URL), func(c *Config) { c.Jobs.Lease = 4 * time.Second })
 }
 
 // writeFile for commands that read files.

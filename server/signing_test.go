@@ -73,6 +73,11 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 		}
 		cfg = *c
 	})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(troubles(r.log.String()))
+		}
+	})
 	cfg.PublicURL = r.url
 	s := &site{t: t, url: r.url, box: readSandbox(cfg.Data), run: r, cfg: cfg, outside: outside}
 	if s.box == nil {
@@ -80,6 +85,17 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	}
 	s.contract = theContract(t, r.url)
 	return s
+}
+
+// troubles are the last lines of a log that are no news, for who reads why a test failed.
+func troubles(log string) string {
+	var all []string
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, `"level":"INFO"`) {
+			all = append(all, line)
+		}
+	}
+	return strings.Join(all[max(0, len(all)-20):], "")
 }
 
 // theContract is the OpenAPI document as the first server handed it out: all hand out the

@@ -33,7 +33,7 @@ type verifyCommand struct {
 	Outer        bool     `help:"judge the outermost document alone, not the signed documents inside it"`
 	PolicyFile   string   `name:"policy" placeholder:"FILE" help:"judge by this policy (YAML or JSON) in place of the default one"`
 	Summary      bool     `xor:"form" help:"print one line a file, and a count"`
-	SignedOnly   bool     `name:"signed-only" help:"leave out what is not signed, unless nothing is: the exit code is that of the rest"`
+	SignedOnly   bool     `name:"signed-only" help:"leave out what is not signed, unless nothing is: the exit code is that of the rest, and a signature that was taken away goes unseen"`
 	Quiet        bool     `short:"q" xor:"form" help:"print nothing: the exit code tells"`
 	CSV          string   `name:"csv" placeholder:"OUT" help:"write a table of the verdicts to this file (- is standard output); the reports are not printed unless asked for"`
 	JSON         bool     `xor:"form" help:"print the report of POST /verify, one object a line"`

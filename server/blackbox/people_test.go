@@ -301,7 +301,7 @@ func (g *guest) testPeopleEnds() {
 	if status, _, _ := g.person(other.Signers[0].URL).goes("", nil); status != 404 {
 		g.Errorf("after the end: %d", status)
 	}
-	r = ask(options(m{"expiresAt": time.Now().Add(2 * time.Second).UTC().Format(time.RFC3339Nano)}))
+	r = ask(options(m{"expiresAt": time.Now().Add(4 * time.Second).UTC().Format(time.RFC3339Nano)}))
 	if r = g.becomes(r.ID, "ERROR"); deref(r.ErrorNumber) != 315 || r.Signers[0].State != "EXPIRED" {
 		g.Errorf("%d %s", deref(r.ErrorNumber), r.Signers[0].State)
 	}

@@ -76,7 +76,7 @@ func TestPrivateFiles(t *testing.T) {
 	for _, what := range []string{"verify", "video", "signature"} {
 		open = append(open, p.half(what))
 	}
-	for end := time.Now().Add(10 * time.Second); len(n.spooled(t, filepath.Join(n.args[1], "spool"))) < 2; await.Pause() {
+	for end := time.Now().Add(await.Limit); len(n.spooled(t, filepath.Join(n.args[1], "spool"))) < 2; await.Pause() {
 		if time.Now().After(end) {
 			t.Fatal("nothing was spooled")
 		}

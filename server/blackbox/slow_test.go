@@ -368,7 +368,7 @@ func (n *node) emptySpool(t *testing.T, when string) {
 	t.Helper()
 	dir := filepath.Join(n.args[1], "spool")
 	var left []string
-	for range await.Within(10 * time.Second) {
+	for range await.Within(await.Limit) {
 		if left = n.spooled(t, dir); len(left) == 0 {
 			return
 		}

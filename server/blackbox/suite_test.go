@@ -561,7 +561,7 @@ func testRevocation(t *testing.T, w *world) {
 func testStatistics(t *testing.T, w *world) {
 	a := bearer(w.account(t).Token)
 	w.do(t, a, "GET", "/tokens?limit=bad", nil)
-	for end := time.Now().Add(5 * time.Second); ; await.Pause() {
+	for end := time.Now().Add(await.Limit); ; await.Pause() {
 		var list []struct{ ErrorCode, HTTPResponseCode int }
 		want(t, w.do(t, a, "GET", "/errors?limit=1", nil), 200, 0).into(t, &list)
 		if len(list) == 1 && list[0].ErrorCode == 160 && list[0].HTTPResponseCode == 422 {

@@ -22,11 +22,18 @@ import (
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
+// titled is what a record is called: by its title, else after its first document.
 func titled(r *ledger.Record) string {
-	if strings.TrimSpace(r.Title) == "" {
+	if strings.TrimSpace(r.Title) != "" {
+		return r.Title
+	}
+	if len(r.Inputs) == 0 || strings.TrimSpace(r.Inputs[0].Label) == "" {
 		return r.ID
 	}
-	return r.Title
+	if n := len(r.Inputs) - 1; n > 0 {
+		return r.Inputs[0].Label + " + " + strconv.Itoa(n)
+	}
+	return r.Inputs[0].Label
 }
 
 // recordPage is one record; the page after signing is its short form.
@@ -137,11 +144,7 @@ func (d *Desk) find(v *visit, answer bool) (*recordPage, error) {
 		MaySign: d.maySign(v), Waits: !r.State.Final(), Approval: r.Approval == "WAITING" && !r.State.Final(),
 	}
 	for _, f := range r.Inputs {
-		name := f.Label
-		if name == "" {
-			name = f.Name
-		}
-		p.Documents = append(p.Documents, document{name, f.MimeType, f.SHA256, f.Size})
+		p.Documents = append(p.Documents, document{cmp.Or(f.Label, f.Name), f.MimeType, f.SHA256, f.Size})
 	}
 	if r.State == ledger.Error {
 		p.Problem = look.Sentence(refusalOf(r))
