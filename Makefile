@@ -48,10 +48,13 @@ packages: release ## tries the packages of dist/
 run: build ## the server on 127.0.0.1:8080 with ./data
 	bin/rogito serve --listen 127.0.0.1:8080 --data ./data
 
+# The packages that take longest begin first, a busy one beside one that waits much.
+LONGEST := ./server ./test/browser ./server/blackbox ./test/forgery
+
 test: ## every test; PostgreSQL and the S3 server are found or started
 	.ci/need postgres pgbouncer
 	-.ci/need php nginx # for two tutorials, which say SKIPPED without
-	go test -timeout 25m -parallel 8 $(TESTFLAGS) ./...
+	go test -timeout 25m -parallel 8 $(TESTFLAGS) $(LONGEST) ./...
 
 token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
 	.ci/need softhsm2-util gcc
