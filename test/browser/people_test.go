@@ -286,6 +286,47 @@ func TestSignersInParallel(t *testing.T) {
 	}
 }
 
+// clickTwice is a double click, on a slow line: both are on the same page.
+func (b *tab) clickTwice(selector string) {
+	b.t.Helper()
+	b.wait(selector)
+	var at [2]float64
+	where := b.eval(`(() => { const e = document.querySelector(` + quote(selector) + `); e.scrollIntoView({block: "center", behavior: "instant"}); const r = e.getBoundingClientRect(); return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]) })()`)
+	b.must(json.Unmarshal([]byte(where), &at))
+	slow := func(ms int) {
+		b.do("Network.emulateNetworkConditions", map[string]any{"offline": false, "latency": ms, "downloadThroughput": -1, "uploadThroughput": -1}, nil)
+	}
+	slow(400)
+	b.loading(func() {
+		for i := range 4 {
+			b.do("Input.dispatchMouseEvent", map[string]any{"type": []string{"mousePressed", "mouseReleased"}[i%2], "x": at[0], "y": at[1], "button": "left", "clickCount": 1 + i/2}, nil)
+		}
+	})
+	slow(0)
+}
+
+// Who clicks twice wherever there is a button gives one code and signs once.
+func TestSignerClicksTwice(t *testing.T) {
+	s := startServer(t)
+	r := s.ask(t, "/EU-SES", nil, person("Ada", nil))
+	b := open(t, s, how{})
+	b.goTo(r.Signers[0].URL)
+	b.clickTwice("#send-code")
+	b.typeIn("#code [name=code]", s.code(t, r.ID, "ada@example.org"))
+	b.clickTwice("#code button[type=submit]")
+	b.wait("#sign")
+	if all := s.mails(t, r.ID, "ada@example.org"); len(all) != 2 {
+		t.Errorf("an invitation and one code are two mails, not %d", len(all))
+	}
+	b.click("#agree")
+	b.clickTwice("#sign button.sign")
+	b.until("it is signed", func() bool { return b.attr("#state", "data-state") == "SIGNED" })
+	if b.has("#problem") {
+		t.Errorf("a second click is refused: %s", b.text("#problem"))
+	}
+	s.reach(t, r.ID, "DONE")
+}
+
 // The link alone never signs: what one browser proved is nothing in another.
 func TestCodeIsOfTheBrowser(t *testing.T) {
 	s := startServer(t)

@@ -55,6 +55,9 @@ func (s *Service) Sign(ctx context.Context, v *Visit, act Act, shown Browsers) e
 	if v.Person.Pending() {
 		return s.wait(ctx, v)
 	}
+	if v.Person.State == ledger.PersonSigned { // by the first click
+		return nil
+	}
 	if err := check(v.Record, v.Person); err != nil {
 		return err
 	}
@@ -159,6 +162,9 @@ func (s *Service) Decline(ctx context.Context, v *Visit, reason string) error {
 	}
 	for range 5 {
 		r, p := v.Record, v.Person
+		if p.State == ledger.PersonDeclined { // by the first click
+			return nil
+		}
 		if err := s.open(r, p); err != nil {
 			return err
 		}

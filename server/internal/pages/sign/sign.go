@@ -247,6 +247,7 @@ func (p *Pages) render(w http.ResponseWriter, r *http.Request, v *people.Visit, 
 		if x.Documents, x.Total, err = p.layout(ctx, v, documents); err != nil {
 			p.site.Log.ErrorContext(ctx, "draw document", "error", err)
 		}
+		x.Scripts = append(x.Scripts, "once.js")
 		x.Validated = !v.Record.Options.People.UI.HideDownloadValidated
 		if now, err = p.People.Now(ctx, v, p.shown(r)); err != nil {
 			p.site.Fail(w, r, err)
