@@ -14,7 +14,7 @@ import (
 // is written down here.
 const (
 	mostTables = 50 // signers: who is asked to sign, and what they did; templates; members: people of an account
-	mostMemos  = 13
+	mostMemos  = 12
 	mostLoops  = 9
 	mostKeys   = 130
 )

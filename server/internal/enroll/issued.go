@@ -2,8 +2,10 @@ package enroll
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"sync"
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
@@ -25,11 +27,35 @@ func (s *Service) Issued(ctx context.Context, cred *keys.Credential) (*Certifica
 	}
 	c, err := s.ByID(ctx, cred.ID)
 	if err == nil && c.State == Done && !c.altered {
-		s.issued.Put(c.ID, c, len(c.DER))
+		c.parsed = sync.OnceValues(c.parse) // those that sign are few, and met again with every signature
+		s.issued.Put(c.ID, c, 4*len(c.DER))
 		own := *c
 		c = &own
 	}
 	return c, err
+}
+
+// X509 is the certificate with those above it.
+func (c *Certificate) X509() (*x509.Certificate, []*x509.Certificate, error) {
+	if c.parsed == nil {
+		c.parsed = sync.OnceValues(c.parse)
+	}
+	all, err := c.parsed()
+	if err != nil {
+		return nil, nil, err
+	}
+	return all[0], all[1:], nil
+}
+
+func (c *Certificate) parse() ([]*x509.Certificate, error) {
+	all := make([]*x509.Certificate, 1+len(c.Chain))
+	for i, der := range append([][]byte{c.DER}, c.Chain...) {
+		var err error
+		if all[i], err = x509.ParseCertificate(der); err != nil {
+			return nil, fmt.Errorf("enroll: certificate %d of a chain: %w", i+1, err)
+		}
+	}
+	return all, nil
 }
 
 func errNoCertificate() error { return fault.New(fault.NotFound, "no such certificate") }

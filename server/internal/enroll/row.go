@@ -3,6 +3,7 @@ package enroll
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ type Certificate struct {
 	browserSealed         []byte              // as it stands in the row
 	refusals              int                 // of identifications
 	login                 *login              // at the provider of a remote key; nil where none is needed, or none was made
+	parsed                func() ([]*x509.Certificate, error)
 }
 
 const (

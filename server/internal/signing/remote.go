@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto"
 	"errors"
-	"fmt"
 	"slices"
 
 	"rogito.dev/rogito"
@@ -49,9 +48,9 @@ func (x *run) openRemote(ctx context.Context) error {
 		return err
 	}
 	x.remote = &remoteKey{Signer: key}
-	own, err := x.parse(x.cert.DER)
+	own, _, err := x.cert.X509()
 	if err != nil {
-		return fmt.Errorf("signing: certificate: %w", err)
+		return err
 	}
 	if there, _ := key.Certificate(); !bytes.Equal(there.RawSPKI, own.RawSubjectPublicKeyInfo) {
 		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the provider has another certificate and key for the credential now"}

@@ -16,7 +16,6 @@ package signing
 
 import (
 	"context"
-	"crypto/x509"
 	"log/slog"
 	"runtime"
 	"time"
@@ -24,7 +23,6 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/fetch"
-	"rogito.dev/rogito/internal/memo"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
@@ -150,22 +148,21 @@ type Service struct {
 	// Requests reads the calls to sign.
 	Requests request.Parser
 
-	db           *store.DB
-	blobs        blob.Store
-	keys         *keys.Store
-	enroll       *enroll.Service
-	audit        *audit.Log
-	callbacks    *callback.Sender
-	biller       Biller
-	tokens       Tokens
-	guard        *fetch.Guard
-	documents    documents.Config
-	jobs         *job.Queue
-	config       Config
-	certificates memo.Memo[string, *x509.Certificate] // parsed, by their bytes
-	computing    chan struct{}                        // workers that use a key, one for each processor
-	remembered   memory
-	background   background
+	db         *store.DB
+	blobs      blob.Store
+	keys       *keys.Store
+	enroll     *enroll.Service
+	audit      *audit.Log
+	callbacks  *callback.Sender
+	biller     Biller
+	tokens     Tokens
+	guard      *fetch.Guard
+	documents  documents.Config
+	jobs       *job.Queue
+	config     Config
+	computing  chan struct{} // workers that use a key, one for each processor
+	remembered memory
+	background background
 	// People works on what people sign.
 	People People
 	// Render turns a record into what callbacks carry.

@@ -2,7 +2,6 @@ package signing
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,24 +102,16 @@ func (x *run) signParams() (ades.SignParams, error) {
 		p.Time = x.secrets.Kept.Time
 	}
 	x.time = p.Time
-	cert, err := x.parse(x.cert.DER)
-	if err != nil {
-		return p, fmt.Errorf("signing: certificate: %w", err)
+	var err error
+	if p.Certificate, p.Chain, err = x.cert.X509(); err != nil {
+		return p, err
 	}
-	p.Certificate = cert
 	if x.record.Asked() == "jades" {
 		p.Hash = jades.Hash(p) // a curve goes with one only, which a provider has to be told
 	}
 	if x.remote != nil {
 		p.PSS = x.remote.NeedsPSS()
 		x.remote.hash, x.remote.pss = p.Digest(), p.PSS
-	}
-	for _, der := range x.cert.Chain {
-		c, err := x.parse(der)
-		if err != nil {
-			return p, fmt.Errorf("signing: chain: %w", err)
-		}
-		p.Chain = append(p.Chain, c)
 	}
 	return p, nil
 }
@@ -195,17 +186,4 @@ func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 	}
 	x.values = append(x.values, ledger.Value{Intent: x.uses[0], Digest: d.Digest(), Value: value})
 	return value, nil
-}
-
-// parse reads a certificate; those of who signs are few, and met again with every
-// signature.
-func (s *Service) parse(der []byte) (*x509.Certificate, error) {
-	if c, ok := s.certificates.Get(string(der)); ok {
-		return c, nil
-	}
-	c, err := x509.ParseCertificate(der)
-	if err == nil {
-		s.certificates.Put(string(der), c, 4*len(der))
-	}
-	return c, err
 }
