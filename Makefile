@@ -2,6 +2,7 @@
 
 SHELL := /bin/bash
 export CGO_ENABLED ?= 0
+export ROGITO_TEST_ALL ?= 1
 export GOFLAGS ?= -mod=readonly -buildvcs=false
 # The tag, where this is one; else the release to come (internal/version) and the commit.
 VERSION ?= $(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null | sed 's/^v//' | grep . || echo "$$(sed -n 's/^var Number = "\(.*\)"/\1/p' internal/version/version.go)+$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)")
@@ -48,13 +49,10 @@ packages: release ## tries the packages of dist/
 run: build ## the server on 127.0.0.1:8080 with ./data
 	bin/rogito serve --listen 127.0.0.1:8080 --data ./data
 
-# The packages that take longest begin first, a busy one beside one that waits much.
-LONGEST := ./server ./test/browser ./server/blackbox ./test/forgery
-
 test: ## every test; PostgreSQL and the S3 server are found or started
 	.ci/need postgres pgbouncer
 	-.ci/need php nginx # for two tutorials, which say SKIPPED without
-	go test -timeout 25m -parallel 8 $(TESTFLAGS) $(LONGEST) ./...
+	go test -timeout 25m -parallel 8 $(TESTFLAGS) ./...
 
 token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
 	.ci/need softhsm2-util gcc

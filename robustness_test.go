@@ -26,6 +26,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/internal/yardstick"
 	"rogito.dev/rogito/trust"
@@ -49,13 +50,12 @@ type evilResult struct {
 // TestEvil gives each file to a process of its own, whose CPU time and memory
 // the system measures: neither depends on what else the machine does.
 func TestEvil(t *testing.T) {
+	await.All(t)
 	if file := os.Getenv("ROGITO_EVIL"); file != "" {
 		evilChild(t, file)
 		return
 	}
-	if testing.Short() {
-		t.Skip("SKIPPED: takes a minute of CPU")
-	}
+	await.All(t)
 	for _, c := range []struct {
 		name string
 		make func(t *testing.T) []byte

@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/cms"
 )
 
@@ -389,9 +390,7 @@ func (z zeros) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestGigabyteStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads two gigabytes")
-	}
+	await.All(t)
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "p256")
 	p := a.Signing(at)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/geo"
 )
 
@@ -52,9 +53,7 @@ func TestMain(m *testing.M) {
 func national(t testing.TB) *Index {
 	t.Helper()
 	dir := shared(t)
-	if testing.Short() {
-		t.Skip("skipped: the national import takes seconds")
-	}
+	await.All(t)
 	nationalOnce.Do(func() {
 		if nationalDir, nationalErr = os.MkdirTemp("", "omi"); nationalErr != nil {
 			return
@@ -341,9 +340,7 @@ func TestHistoryOfNapoliIsManySemesters(t *testing.T) {
 }
 
 func TestOlderNationalTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped: three national tables")
-	}
+	await.All(t)
 	dir := shared(t)
 	for name, want := range map[string][3]int{"2016-1": {162192, 27369, 8006}, "2017-1": {161999, 27355, 7989}, "2018-1": {161635, 27335, 7971}} {
 		pub, err := ReadPublication(t.Context(), []string{filepath.Join(dir, "csv", name+".zip")}, ImportOptions{AllowPartial: true})

@@ -16,6 +16,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/internal/pdf"
 )
@@ -549,9 +550,7 @@ func (h *huge) ReadAt(p []byte, off int64) (int, error) {
 
 // TestHuge signs a gigabyte in little memory.
 func TestHuge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: a gigabyte takes its time")
-	}
+	await.All(t)
 	pki := adestest.Must(t, nil)
 	a := pki.Actor(t, "p256")
 	var before, after runtime.MemStats

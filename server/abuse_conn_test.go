@@ -121,9 +121,7 @@ func alive(conns []net.Conn) (n int) {
 // Headers that come a byte at a time are cut off after ten seconds, and nobody
 // else notices.
 func TestSlowLoris(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	t.Parallel()
 	r := start(t, func(c *Config) { c.Limits.Connections = 1000 })
 	before := latency(t, r.url, 100)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // operation is one call of the OpenAPI document.
@@ -193,6 +195,7 @@ func (s *site) waiting() string {
 // another: the answer is the one for an id that does not exist, to the letter,
 // and nothing of the owner's has changed. Ten thousand ids in the long version.
 func TestTenantSweep(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	records := 5
 	if soaking() {
@@ -317,6 +320,7 @@ func (s *site) nothingShows(ids map[string][]string, token string) {
 
 // An id of another account takes as long to refuse as one that does not exist.
 func TestTenantTiming(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	s := newSite(t)
 	r := s.sign(b64(samplePDF))

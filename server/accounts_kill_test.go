@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/test/providers/fake"
@@ -38,6 +39,7 @@ func killRounds() int {
 // end: DONE, 122 where digests were sent, and of a key that was passed through 121
 // where none were. The provider's book and ours agree, and no digest comes twice.
 func TestAccountsKilled(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	for _, kind := range bothKinds {
 		t.Run(kind, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/test/providers/fake"
 )
 
@@ -110,6 +111,7 @@ var bothKinds = []string{fake.ARSS, fake.SWS}
 // Every format and level, with keys that were taken in and keys that are passed
 // through, of every kind.
 func TestAccountsFormats(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	for _, kind := range bothKinds {
 		for _, passed := range []bool{false, true} {

@@ -19,6 +19,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/xades"
 )
 
@@ -39,6 +40,7 @@ func (k *calledKey) Sign(_ io.Reader, digest []byte, _ crypto.SignerOpts) ([]byt
 // good as any other to a verifier, and proves nobody here: neither for an order nor for a
 // new device.
 func TestValuesOfSigningCallsProveNobody(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		person := m{"givenName": "Mario", "surname": "Rossi", "fiscalCode": "RSSMRA80A01H501U"}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -672,6 +673,7 @@ func (x *intruder) swapSeq() {
 // and after the server went on; the database put back whole is found by the
 // witness.
 func TestAuditManipulations(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		x := newIntruder(t, database)

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // certificateOf gets the audit of a record as PDF, in a language, and its text
@@ -186,6 +188,7 @@ func TestCertificateOfMuch(t *testing.T) {
 // Of an archive with more than a verification opens it is said what was checked
 // again, and not that something in it is not signed.
 func TestCertificateOfVeryMuch(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	s := newSite(t)
 	var docs []any

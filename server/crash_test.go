@@ -225,9 +225,7 @@ func soakRounds(few int) int {
 // after each kill.
 func TestKillNineUnderLoad(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	rounds := soakRounds(3)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
@@ -299,9 +297,7 @@ const longLease = "ROGITO_JOBS_LEASE=10s"
 // the record is finished by the next.
 func TestKilledBetweenSigningAndStoring(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
 		kills := 0
@@ -333,7 +329,7 @@ func (p *program) ended() {
 // ever.
 func TestPoisonThatKills(t *testing.T) {
 	t.Parallel()
-	if testing.Short() || !soaking() {
+	if !soaking() {
 		t.Skip("SKIPPED: long; run with ROGITO_TEST_SOAK=1")
 	}
 	p := newProgram(t, "")
@@ -365,9 +361,7 @@ func TestPoisonThatKills(t *testing.T) {
 // finds the same record, signed once.
 func TestKilledDuringSynchronousCall(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
 		for i, point := range []string{"intended", "stored"} {

@@ -788,9 +788,7 @@ func TestCSCTwoServers(t *testing.T) {
 // after the restart, with the same SAD. What was begun is one record with one end.
 func TestCSCKilled(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
 		p.start()

@@ -823,6 +823,7 @@ func TestDeskOtherSitesCannotAct(t *testing.T) {
 // Names of files, titles, holders, callbacks and what a PDF says of itself are
 // shown, and run nowhere.
 func TestDeskMarkup(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	s := newSite(t)
 	v := s.loggedIn(s.box.Token)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -13,6 +14,7 @@ import (
 // The doctor lists a bucket in place of asking for one object after the other: of many
 // documents none is asked for, and a folder is listed once.
 func TestDoctorListsTheBucket(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	var mu sync.Mutex
 	counting, lists, objects := false, map[string]int{}, 0

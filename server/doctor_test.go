@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -72,6 +73,7 @@ func garbage([]byte) []byte { return []byte("garbage") }
 
 // Every damage is named: in its part, and so that one can find it.
 func TestDoctorNamesEveryDamage(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		p := &patient{s, s.rooms()}

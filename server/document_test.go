@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 type object = map[string]any
@@ -161,6 +163,7 @@ func readDocument(t *testing.T, url string) object {
 var newWords = []string{"webhooks", "const", "contentEncoding", "contentMediaType", "jsonSchemaDialect", "prefixItems", "$defs", "identifier"}
 
 func TestOldDocumentHasNoNewWords(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	var walk func(path string, v any)
 	walk = func(path string, v any) {

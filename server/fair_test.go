@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // tenant is another account of the same site, with its own certificate.
@@ -60,6 +62,7 @@ func (l *library) requests() []string {
 // A backlog of one account, of slow work at that, does not delay another's: of
 // the backlog no more is begun before it than there are workers.
 func TestBacklogDelaysNobodyElse(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	backlog, trickle := 40, 5
 	if soaking() {

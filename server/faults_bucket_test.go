@@ -59,6 +59,7 @@ func newRemoteBucket(t *testing.T) *remoteBucket {
 // not ready in a few seconds. A record that waits goes on waiting, and is signed
 // when the bucket is there again.
 func TestBucketAway(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	b := newRemoteBucket(t)
 	release := make(chan struct{})
@@ -157,6 +158,7 @@ func TestBucketFull(t *testing.T) {
 // there again, with the value that was made then. The key is used once, in the call and later, in
 // every format, for one document and for several.
 func TestSignatureIsNeverThrownAway(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	xml, text := b64([]byte("<a>b</a>")), b64([]byte("plain"))
 	cases := []struct {
@@ -235,6 +237,7 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 
 // What a provider of remote keys has signed is not sent there again either.
 func TestRemoteSignatureIsNeverThrownAway(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	p, b := newProvider(t, "1"), newRemoteBucket(t)
 	s := newSite(t, p.configure("client_credentials"), b.on(""))

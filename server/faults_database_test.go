@@ -50,9 +50,7 @@ func outage(t *testing.T, database string) (over func()) {
 // itself within seconds, and each key has one record, signed once.
 func TestDatabaseGoesAway(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	outages := 2
 	if soaking() {
 		outages = 20
@@ -140,6 +138,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 // nor revokes the order of the audit log, nor makes a certificate usable before
 // its time.
 func TestClockJumps(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)

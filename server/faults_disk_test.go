@@ -146,9 +146,7 @@ func (p *program) signBody(doc []byte, o m) m {
 // is room again the same process works as before.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	v := newVolume(t, 96)
 	p := programOn(t, v, "")
 	p.start()
@@ -242,9 +240,7 @@ func (p *program) examine() {
 // A file system that turns read-only: not ready within five seconds, nothing new is
 // acknowledged, the process lives and hands out what it has.
 func TestReadOnlyFileSystem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	v := newVolume(t, 96)
 	p := programOn(t, v, "")
 	p.start()
@@ -293,9 +289,7 @@ func (v *volume) breakDown() error {
 // end, doctor finds nothing wrong and the audit verifies. PostgreSQL is on another
 // machine, which has its power: what it knows of must be on the disk here.
 func TestPowerCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			database := ""

@@ -93,6 +93,7 @@ func sweep(s *signing.Service) error {
 // for dead, with a clock that is right, minutes or a day ahead: never two
 // results.
 func TestTwoWorkersOneResult(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	trials := 24
 	if soaking() {
@@ -157,9 +158,7 @@ func TestTwoWorkersOneResult(t *testing.T) {
 // and the queue moves on.
 func TestPoison(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
 		p.start("ROGITO_TEST_PANIC_AT=before-sign")
@@ -356,9 +355,7 @@ func TestOneKeyHundredCalls(t *testing.T) {
 // acknowledged is done by the next.
 func TestTermUnderLoad(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
 		p.start()
@@ -534,9 +531,7 @@ func TestNextSchema(t *testing.T) {
 // call fails but for its connection, and what was acknowledged is done.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	database := storetest.Postgres(t)
 	a := newProgram(t, database)
 	a.start()

@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
 // Every signature that a key makes is paid for, on whatever way it is asked for.
 func TestEverySignatureIsPaidFor(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		one := s.sign(b64(sampleTXT))

@@ -175,7 +175,7 @@ func TestPeopleSign(t *testing.T) {
 	s := newSite(t)
 	room := s.rooms()
 	counts := []int{1, 3}
-	if !testing.Short() {
+	if await.Everything() {
 		counts = append(counts, 12)
 	}
 	for _, n := range counts {
@@ -325,6 +325,9 @@ func TestOneActOneSignature(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if err := both[0].clicks(time.Second); err != nil {
+		t.Errorf("a click that comes late: %v", err)
+	}
 	both[1].proves()
 	if err := both[1].clicks(3 * time.Minute); err != nil {
 		t.Fatal(err)
@@ -369,6 +372,7 @@ func (k *killed) ends(r *asked) {
 }
 
 func TestKilledWhilePeopleSign(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)

@@ -361,6 +361,7 @@ func (x *raced) run(w way, c *change, delay time.Duration) (uses int64, done boo
 // change, however the signature was asked for, whichever server does which. A
 // soak is a thousand rounds of each change, over all ways to sign.
 func TestNoUseAfterChange(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		x := newRaced(t, database)
@@ -416,6 +417,7 @@ func TestNoUseAfterChange(t *testing.T) {
 // A change that comes between the permit and the use of a key is not
 // acknowledged before that use is over, and stops the next.
 func TestChangeWaitsForPermittedUse(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		x := newRaced(t, database)

@@ -149,9 +149,7 @@ func TestReadyOnFullDataFolder(t *testing.T) {
 // is full. Nothing is acknowledged, and the server says so.
 func TestReadyWhenNothingIsSynced(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	below := smallDisk(t, 64)
 	v := &volume{t: t, image: filepath.Join(below, "image")}
 	f, err := os.Create(v.image)

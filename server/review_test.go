@@ -18,6 +18,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/enroll"
@@ -441,6 +442,7 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 // Whoever can write to the database changes nothing of a certificate, its
 // evidence or the authority's table that a verification does not find.
 func TestCertificateManipulations(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/store"
@@ -473,6 +474,7 @@ func (x *rowsTried) subjects(t *rowTable, used map[string][]rowSubject) []rowSub
 // Every table, column and kind of change: all of it where ROGITO_TEST_ROWS is set (to
 // postgres: there), else a part, the same in each run.
 func TestRows(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	database := "sqlite"
 	if os.Getenv("ROGITO_TEST_ROWS") == "postgres" {

@@ -23,9 +23,7 @@ import (
 // the memory of the process. While the key is held it is there, which shows
 // that the search finds what there is.
 func TestSecretsLeaveMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	t.Parallel()
 	p := newProgram(t, "")
 	p.start("ROGITO_SIGNING_HOLD=15s") // a busy machine takes seconds for what follows

@@ -26,6 +26,7 @@ import (
 
 	"software.sslmate.com/src/go-pkcs12"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -78,6 +79,7 @@ func newCollector(t *testing.T) *collector {
 // log, the traces, the metrics, the database, the files, the audit in any form,
 // the callbacks or the answers.
 func TestCanaries(t *testing.T) {
+	await.All(t)
 	t.Parallel()
 	traces := newCollector(t)
 	hook := newReceiver(t, nil)

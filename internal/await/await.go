@@ -4,11 +4,27 @@
 package await
 
 import (
+	"flag"
 	"iter"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 )
+
+// Everything says whether every test was asked for, as make test does, or some by their
+// names.
+func Everything() bool {
+	return os.Getenv("ROGITO_TEST_ALL")+os.Getenv("ROGITO_TEST_SOAK") != "" || flag.Lookup("test.run").Value.String() != ""
+}
+
+// All skips a test that takes long, unless everything was asked for.
+func All(t testing.TB) {
+	t.Helper()
+	if !Everything() {
+		t.Skip("SKIPPED, NOT TESTED: it takes long; make test runs it, or ROGITO_TEST_ALL=1")
+	}
+}
 
 const pause = 20 * time.Millisecond
 

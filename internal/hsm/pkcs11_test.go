@@ -74,9 +74,6 @@ func openFiles(t *testing.T) int {
 func TestTokenSessionLost(t *testing.T) {
 	b := newBench(t, 0)
 	rounds := 1000
-	if testing.Short() {
-		rounds = 100
-	}
 	lose := func() {
 		b.SignFailures.Store(1)
 		b.SignAnswer.Store(pkcs11.CKR_SESSION_HANDLE_INVALID)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/corpus"
 )
 
@@ -76,9 +77,7 @@ func TestParseRefuses(t *testing.T) {
 
 // TestMemory reads the worst that a limit allows.
 func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes hundreds of megabytes")
-	}
+	await.All(t)
 	doc := []byte("<r>" + strings.Repeat(`<a b=""/>`, 8<<20) + "</r>")
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -119,6 +119,7 @@ func TestBesideABacklog(t *testing.T) {
 // ROGITO_TEST_DRAIN=20 does it twenty times with 20,000 records;
 // server/internal/job TestFourProcessesDrain does it with the line alone.
 func TestServersDrain(t *testing.T) {
+	await.All(t)
 	runs, records := number("ROGITO_TEST_DRAIN", 0), 20_000
 	if runs == 0 {
 		runs, records = 1, 500
@@ -174,6 +175,7 @@ func (s *servers) count(query string) (n int) {
 // One of four is killed (-9) again and again while they drain: the others finish
 // what it had begun, each record has one signature, and the audit verifies.
 func TestOneOfFourIsKilled(t *testing.T) {
+	await.All(t)
 	kills, records := 3, 600
 	if os.Getenv("ROGITO_TEST_SOAK") != "" {
 		kills, records = 40, 8000

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // deflated is n bytes of a pattern, after a head, in zlib's format.
@@ -230,6 +232,7 @@ func (s *bombed) order(identification string) string {
 // that a document comes in, in parallel: none of them is our error, and the
 // server keeps within its memory and answers others.
 func TestBombsEverywhere(t *testing.T) {
+	await.All(t)
 	s := &bombed{t: t}
 	s.signer = &signer{n: newNode(t, storage{Data: t.TempDir()}), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	s.web = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

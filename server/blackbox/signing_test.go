@@ -282,6 +282,7 @@ func TestSigningOnTwoNodes(t *testing.T) {
 // A process that dies (-9) in the midst of its jobs has them finished by the
 // other: all of them, each once, within a minute.
 func TestOtherNodeFinishes(t *testing.T) {
+	await.All(t)
 	h := twoNodes(t)
 	a, b := h.nodes[0], h.nodes[1]
 	before := h.credit(b)
@@ -431,9 +432,7 @@ func killSigning(t *testing.T, h *house) {
 // A thousand documents in one request, and PDFs of 10 MB at once (a hundred in a
 // soak), stay within the memory that is promised.
 func TestMemoryOfSigning(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: long")
-	}
+	await.All(t)
 	cfg := storage{Data: t.TempDir()}
 	h := newHouse(t, newNode(t, cfg))
 	n := h.nodes[0]

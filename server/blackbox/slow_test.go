@@ -232,6 +232,7 @@ func (a *slowness) streams(c net.Conn, method, path string) {
 // clients, one kind after the other; then 300 are of all kinds, once more with
 // fewer connections than clients.
 func TestSlowClients(t *testing.T) {
+	await.All(t)
 	soak := os.Getenv("ROGITO_TEST_SOAK") != ""
 	few := newNode(t, storage{Data: t.TempDir()})
 	few.env = append(few.env, "ROGITO_LIMITS_CONNECTIONS=100")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -59,8 +60,8 @@ func TestStorm(t *testing.T) {
 	w := breeze
 	if os.Getenv("ROGITO_TEST_STORM") != "" {
 		w = gale
-	} else if testing.Short() {
-		t.Skip("SKIPPED: long")
+	} else {
+		await.All(t)
 	}
 	s := newStorm(t, w)
 	loading := s.load()

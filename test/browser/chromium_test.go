@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // chromium is one browser process. Tabs of tests live in contexts of their own,
@@ -51,6 +53,7 @@ var started struct {
 // skipped, loudly; in CI it fails.
 func theBrowser(t testing.TB) *chromium {
 	t.Helper()
+	await.All(t)
 	started.Do(func() { started.c, started.err = startChromium() })
 	if errors.Is(started.err, exec.ErrNotFound) && os.Getenv("CI") == "" {
 		t.Skipf("SKIPPED, NOT TESTED: the pages in a browser: there is no chromium here")

@@ -22,6 +22,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/jades"
 	"rogito.dev/rogito/server/servertest"
 )
@@ -148,9 +149,7 @@ type answer struct {
 }
 
 func TestDocuments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: it builds and starts the server")
-	}
+	await.All(t)
 	m := &maker{t: t, pki: adestest.Start(t, time.Now)}
 	list := m.documents()
 	dir := t.TempDir()

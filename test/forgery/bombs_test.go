@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/yardstick"
 	"rogito.dev/rogito/trust"
 )
@@ -146,6 +147,7 @@ func zipBomb(large string) []byte {
 // configuration: a hundred with ROGITO_TEST_SOAK=1. Its memory stays bounded, everybody gets an answer,
 // none of them is an internal error, and another caller is served meanwhile.
 func TestBombs(t *testing.T) {
+	await.All(t)
 	m := &materials{t: t, service: &shared}
 	all := allBombs(m)
 	s := shared
@@ -284,6 +286,7 @@ func cpu(t *testing.T, p *os.Process) time.Duration {
 // much again twice over is left for the collector. The least of three counts,
 // since the collector and a busy machine only ever add to it.
 func TestHangUp(t *testing.T) {
+	await.All(t)
 	m := &materials{t: t, service: &shared}
 	const most = 300 * time.Millisecond
 	all := allBombs(m)

@@ -346,6 +346,7 @@ func (s *service) commandLine(t *testing.T, list []specimen) []verdict {
 
 // TestForgeries judges every specimen of every class on three roads.
 func TestForgeries(t *testing.T) {
+	await.All(t)
 	names := make([]string, 0, len(classes))
 	for name := range classes {
 		names = append(names, name)

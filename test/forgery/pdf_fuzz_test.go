@@ -17,6 +17,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/await"
 	raw "rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/pades"
 )
@@ -28,6 +29,7 @@ import (
 // ROGITO_FUZZ_UPDATES=60m lets it run for an hour, ROGITO_FUZZ_SEED repeats
 // one case and ROGITO_KEEP names a folder for what fails.
 func TestFuzzUpdates(t *testing.T) {
+	await.All(t)
 	f := newUpdateFuzzer(t)
 	if s := os.Getenv("ROGITO_FUZZ_SEED"); s != "" {
 		seed, err := strconv.ParseUint(s, 10, 64)

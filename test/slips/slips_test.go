@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/trust"
 )
 
@@ -32,6 +33,7 @@ type slip struct {
 // table. Where they show different things the signature is never valid, and
 // where they show the same it is.
 func TestReaders(t *testing.T) {
+	await.All(t)
 	pki, err := adestest.New(nil, "http://127.0.0.1:1")
 	if err != nil {
 		t.Fatal(err)

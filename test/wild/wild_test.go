@@ -20,6 +20,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/trust"
@@ -67,6 +68,7 @@ func (b *bench) verdict(ctx context.Context, data []byte) (valid bool, why strin
 // and shows what it showed before. Of a slip readers can make different things,
 // which no one copy can show; one of them at least shows the same.
 func TestSlips(t *testing.T) {
+	await.All(t)
 	b := newBench(t)
 	eyes := newEyes(t)
 	tried, anew := 0, 0
