@@ -14,21 +14,28 @@ const (
 	restBelow = 4 << 20 // bytes allocated since the last look: little to do
 )
 
-// ScrubAfter overwrites free memory once a key was dropped and there is little to
-// do, until ctx ends.
+// scrubs is how often: what a processor kept for its next objects in one, it may have
+// given back in the next.
+const scrubs = 3
+
+// ScrubAfter overwrites free memory after a key was dropped, when there is little to do,
+// until ctx ends.
 func ScrubAfter(ctx context.Context, dropped *atomic.Bool) {
 	tick := time.NewTicker(restEvery)
 	defer tick.Stop()
-	for last := allocated(); ; {
+	for last, due := allocated(), 0; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+		if dropped.Swap(false) {
+			due = scrubs
+		}
 		now := allocated()
-		if now-last < restBelow && dropped.Swap(false) {
+		if due > 0 && now-last < restBelow {
 			Scrub()
-			now = allocated()
+			due, now = due-1, allocated()
 		}
 		last = now
 	}
