@@ -22,18 +22,11 @@ import (
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
-// titled is what a record is called: by its title, else after its first document.
 func titled(r *ledger.Record) string {
-	if strings.TrimSpace(r.Title) != "" {
-		return r.Title
-	}
-	if len(r.Inputs) == 0 || strings.TrimSpace(r.Inputs[0].Label) == "" {
+	if strings.TrimSpace(r.Title) == "" {
 		return r.ID
 	}
-	if n := len(r.Inputs) - 1; n > 0 {
-		return r.Inputs[0].Label + " + " + strconv.Itoa(n)
-	}
-	return r.Inputs[0].Label
+	return r.Title
 }
 
 // recordPage is one record; the page after signing is its short form.
