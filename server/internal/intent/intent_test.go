@@ -115,7 +115,7 @@ func TestWait(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s: %v", c.prefix, err)
 				}
-			case <-time.After(await.Limit):
+			case <-time.After(10 * time.Second):
 				t.Errorf("%s: waits for others", c.prefix)
 			}
 		}

@@ -14,8 +14,8 @@ const (
 	restBelow = 4 << 20 // bytes allocated since the last look: little to do
 )
 
-// scrubs is how often: what a processor kept for its next objects in one, it may have
-// given back in the next.
+// scrubs is how often it is done: one pass does not reach the free places that another
+// processor holds.
 const scrubs = 3
 
 // ScrubAfter overwrites free memory after a key was dropped, when there is little to do,
