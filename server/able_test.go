@@ -29,9 +29,9 @@ func TestUnableToStore(t *testing.T) {
 			t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.code())
 		}
 		await.Never(t, 2500*time.Millisecond, "begun", func() bool {
-			return room.one(t, fmt.Sprintf(`select starts from signatures where id = '%s'`, id)) != 0
+			return room.countRows(t, fmt.Sprintf(`select starts from signatures where id = '%s'`, id)) != 0
 		})
-		if n := room.one(t, `select count(*) from signing_intents`); n != 0 {
+		if n := room.countRows(t, `select count(*) from signing_intents`); n != 0 {
 			t.Errorf("a key was to be used %d times", n)
 		}
 		if err := os.Rename(blobs+" away", blobs); err != nil {

@@ -199,7 +199,7 @@ func TestVerifiedIsNotKept(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if left, err := os.ReadDir(room.spool); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(Spool(s.cfg.Data)); err != nil || len(left) != 0 {
 		t.Errorf("%d files in the spool, %v", len(left), err)
 	}
 }

@@ -318,7 +318,7 @@ func BenchmarkAccountsBatch(b *testing.B) {
 		case err := <-ended:
 			b.Fatal(err)
 		}
-		box := readSandbox(cfg.Data)
+		box := ReadSandbox(cfg.Data)
 		sign := func(c SandboxCredentials) time.Duration {
 			begin := time.Now()
 			body := m{"inputDocuments": docs, "signatureType": "pkcs1", "certificateUsername": c.Username, "certificatePassword": c.Password, "options": m{"batch": true}}

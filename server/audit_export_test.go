@@ -21,13 +21,12 @@ func TestAuditIsExported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "exports")
 	s := newSite(t, func(c *Config) { c.Audit.Export = dir })
 	room := s.rooms()
-	to := room.exports()
 	var first string
 	for range await.Within(await.Limit) {
 		if first != "" {
 			break
 		}
-		if all, _ := to.list(t.Context()); len(all) > 0 {
+		if all, _ := room.Exports(t.Context()); len(all) > 0 {
 			first = slices.Sorted(maps.Keys(all))[0]
 		}
 	}
@@ -36,19 +35,19 @@ func TestAuditIsExported(t *testing.T) {
 	}
 	for range 2 {
 		s.sign(b64(sampleTXT))
-		if err := room.exportTo(t.Context(), to); err != nil {
+		if err := room.ExportNow(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := to.list(t.Context())
+	all, err := room.Exports(t.Context())
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%v %v", all, err)
 	}
 	newest := slices.Max(slices.Collect(maps.Keys(all)))
-	if err := room.exportTo(t.Context(), to); err != nil {
+	if err := room.ExportNow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := to.list(t.Context()); len(again) != 3 || again[newest].IsZero() {
+	if again, _ := room.Exports(t.Context()); len(again) != 3 || again[newest].IsZero() {
 		t.Errorf("nothing happened, and something was written: %v", again)
 	}
 	var parts []io.Reader
@@ -84,10 +83,10 @@ func TestAuditIsExportedToABucket(t *testing.T) {
 		c.Audit.Export, c.S3.AccessKey, c.S3.SecretKey = at, bucket.AccessKey, bucket.SecretKey
 	})
 	room := s.rooms()
-	if err := room.exportTo(t.Context(), room.exports()); err != nil {
+	if err := room.ExportNow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := room.exports().list(t.Context()); err != nil || len(all) == 0 {
+	if all, err := room.Exports(t.Context()); err != nil || len(all) == 0 {
 		t.Errorf("%v %v", all, err)
 	}
 	p := &patient{s, room}

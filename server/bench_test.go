@@ -62,7 +62,7 @@ func benchServer(b *testing.B) (addr, token string) {
 	b.Cleanup(func() { cancel(); <-ended; log.Close() })
 	select {
 	case u := <-ready:
-		return strings.TrimPrefix(u, "http://"), readSandbox(cfg.Data).Token
+		return strings.TrimPrefix(u, "http://"), ReadSandbox(cfg.Data).Token
 	case err := <-ended:
 		b.Fatal(err)
 	case <-time.After(30 * time.Second):

@@ -64,7 +64,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 		var list []string
 		var last string
 		for range await.Within(60 * time.Second) {
-			if list, last = states(); len(list) > 2 && room.one(t, `select count(*) from callbacks where active = 1`) == 0 {
+			if list, last = states(); len(list) > 2 && room.countRows(t, `select count(*) from callbacks where active = 1`) == 0 {
 				break
 			}
 		}
@@ -90,7 +90,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 			room.exec(t, `update callbacks set state = 'DONE' where id = $1`, id)
 		}
 		s.do("DELETE", "/signatures/"+rec.ID, nil)
-		if n := room.one(t, fmt.Sprintf(`select count(*) from callbacks where record_id = '%s'`, rec.ID)); n != 0 {
+		if n := room.countRows(t, fmt.Sprintf(`select count(*) from callbacks where record_id = '%s'`, rec.ID)); n != 0 {
 			t.Errorf("%d deliveries of a record that is gone", n)
 		}
 
@@ -108,7 +108,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 		deaf.Store(false)
 		room.exec(t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
 		for range await.Within(60 * time.Second) {
-			if s.certificateState(c.ID) == "DONE" && room.one(t, `select count(*) from callbacks where active = 1`) == 0 {
+			if s.certificateState(c.ID) == "DONE" && room.countRows(t, `select count(*) from callbacks where active = 1`) == 0 {
 				break
 			}
 		}

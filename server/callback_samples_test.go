@@ -151,15 +151,15 @@ func TestFailingReceiverLeavesLittle(t *testing.T) {
 			s.sign(b64(samplePDF), m{"callback": m{"url": r.URL, "retry": 0}})
 		}
 		room := s.rooms()
-		for end := time.Now().Add(30 * time.Second); room.one(t, `select count(*) from callbacks where active = 0`) < n; await.Pause() {
+		for end := time.Now().Add(30 * time.Second); room.countRows(t, `select count(*) from callbacks where active = 0`) < n; await.Pause() {
 			if time.Now().After(end) {
 				t.Fatal("not all deliveries are at their end after 30 s")
 			}
 		}
-		if rows := room.one(t, `select count(*) from callbacks`); rows != n {
+		if rows := room.countRows(t, `select count(*) from callbacks`); rows != n {
 			t.Errorf("%d rows for %d deliveries", rows, n)
 		}
-		if most := room.one(t, `select coalesce(max(length(payload)), 0) from audit_events where kind = 'callback'`); most == 0 || most > 1024 {
+		if most := room.countRows(t, `select coalesce(max(length(payload)), 0) from audit_events where kind = 'callback'`); most == 0 || most > 1024 {
 			t.Errorf("%d bytes in the audit log for an attempt", most)
 		}
 		said := 0

@@ -242,7 +242,7 @@ func (s *Server) reachedAt() string {
 	if s.cfg.PublicURL != "" {
 		return strings.TrimSuffix(s.cfg.PublicURL, "/")
 	}
-	if box := readSandbox(s.cfg.Data); box != nil && box.BaseURL != "" {
+	if box := ReadSandbox(s.cfg.Data); box != nil && box.BaseURL != "" {
 		return box.BaseURL
 	}
 	cfg := s.cfg

@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	passwordCost = keys.Cost{Time: 1, Memory: 64}
+	keys.DefaultCost = keys.Cost{Time: 1, Memory: 64}
 	storetest.Main(m, servertest.Clean)
 }
 
@@ -81,7 +81,7 @@ func (p *program) kill() {
 
 func (p *program) box() *Sandbox {
 	p.t.Helper()
-	b := readSandbox(p.data)
+	b := ReadSandbox(p.data)
 	if b == nil {
 		p.t.Fatal("no sandbox.json")
 	}

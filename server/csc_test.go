@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
-	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -742,7 +741,7 @@ func TestCSCTwoServers(t *testing.T) {
 	id, pin := ids["eseal"], s.box.Certificates["eseal"].Password
 	callers := []*cscCaller{s.csc("v1")}
 	for range 2 {
-		srv := httptest.NewServer(api.Peer(s.rooms().newAPI().Handler()))
+		srv := httptest.NewServer(s.rooms().Handler())
 		t.Cleanup(srv.Close)
 		callers = append(callers, &cscCaller{t, srv.URL, "v1", s.box.Token})
 	}

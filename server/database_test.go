@@ -182,13 +182,13 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 			}
 		}
 		n := token()
-		hash := room.bytes(t, `select hash from tokens where id = $1`, id(n))
+		hash := room.rawField(t, `select hash from tokens where id = $1`, id(n))
 		room.exec(t, `delete from tokens where id = $1`, id(n))
 		room.exec(t, `update tokens set hash = $1 where id = (select max(id) from tokens where account_id = $2)`, hash, victim)
 		if a := s.do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
 			t.Errorf("the own secret in another's token: %d %s", a.Status, a.Data)
 		}
-		room.exec(t, `update accounts set key_hash = $1 where id = $2`, room.bytes(t, `select key_hash from accounts where id = $1`, me), victim)
+		room.exec(t, `update accounts set key_hash = $1 where id = $2`, room.rawField(t, `select key_hash from accounts where id = $1`, me), victim)
 		basic := base64.StdEncoding.EncodeToString([]byte(s.box.Email + ":" + made.APIKey))
 		if a := s.do("GET", "/wallet", nil, "Authorization", "Basic "+basic); a.Status != 401 {
 			t.Errorf("the own key in another's account: %d %s", a.Status, a.Data)
@@ -196,7 +196,7 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 	})
 }
 
-func (s *Server) bytes(t *testing.T, query string, args ...any) (v []byte) {
+func (s *Server) rawField(t *testing.T, query string, args ...any) (v []byte) {
 	t.Helper()
 	if err := s.db.Read().QueryRow(context.Background(), query, args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", query, err)
@@ -217,7 +217,7 @@ func TestDatabaseDoesNotBringBack(t *testing.T) {
 			}
 		}
 		keep := func(h issued) func() {
-			sealed, totp := room.bytes(t, `select sealed from credentials where id = $1`, h.ID), room.bytes(t, `select totp from credentials where id = $1`, h.ID)
+			sealed, totp := room.rawField(t, `select sealed from credentials where id = $1`, h.ID), room.rawField(t, `select totp from credentials where id = $1`, h.ID)
 			return func() {
 				room.exec(t, `update credentials set sealed = $1, totp = $2, totp_step = 0 where id = $3`, sealed, totp, h.ID)
 				room.exec(t, `update certificates set state = 'DONE' where id = $1`, h.ID)

@@ -116,7 +116,7 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	}
 	token.DestroyAnswer.Store(pkcs11.CKR_ACTION_PROHIBITED)
 	id := revoke()
-	if n := room.one(t, `select count(*) from audit_events where kind = 'certificate-key-kept' and record_id = '`+id+`'`); n != 1 {
+	if n := room.countRows(t, `select count(*) from audit_events where kind = 'certificate-key-kept' and record_id = '`+id+`'`); n != 1 {
 		t.Errorf("%d events tell of a key that was kept", n)
 	}
 	if !told() {
@@ -129,7 +129,7 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	if told() {
 		t.Error("the doctor tells of a key that was destroyed when it was asked again")
 	}
-	if n := room.one(t, `select count(*) from credentials where token_key <> '' and id = '`+id+`'`); n != 0 {
+	if n := room.countRows(t, `select count(*) from credentials where token_key <> '' and id = '`+id+`'`); n != 0 {
 		t.Error("the key still counts as kept")
 	}
 	if kept() {

@@ -191,7 +191,7 @@ func TestDeployedSettingsExist(t *testing.T) {
 	t.Parallel()
 	variables := map[string]bool{}
 	for _, key := range Keys() {
-		variables[variable(key)] = true
+		variables[Variable(key)] = true
 	}
 	name := regexp.MustCompile(`\bROGITO_[A-Z0-9_]+`)
 	files := 0
@@ -202,7 +202,7 @@ func TestDeployedSettingsExist(t *testing.T) {
 		b, err := os.ReadFile(path)
 		for _, v := range name.FindAllString(string(b), -1) {
 			files++
-			if !variables[v] && !slices.Contains(ownVariables, v) {
+			if !variables[v] && !slices.Contains(OwnVariables, v) {
 				t.Errorf("%s: %s is no key of the configuration", path, v)
 			}
 		}

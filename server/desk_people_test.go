@@ -28,7 +28,7 @@ func (s *site) invitation(to string) string {
 	s.t.Helper()
 	link := regexp.MustCompile(`/console/join/[0-9a-f]{24}/[\w-]+`)
 	for range await.Within(await.Limit) {
-		names, _ := filepath.Glob(filepath.Join(outbox(s.cfg.Data), "invitation-*.eml"))
+		names, _ := filepath.Glob(filepath.Join(s.cfg.Data, "outbox", "invitation-*.eml"))
 		newest, at := "", time.Time{}
 		for _, name := range names {
 			b, err := os.ReadFile(name)

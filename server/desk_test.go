@@ -787,7 +787,7 @@ func TestDeskSecureCookie(t *testing.T) {
 	addr := ln.Addr().String()
 	ln.Close()
 	r := start(t, func(c *Config) { c.Data, c.Listen, c.PublicURL = dir, addr, "https://rogito.example" })
-	s := &site{t: t, url: "http://" + addr, box: readSandbox(dir), run: r}
+	s := &site{t: t, url: "http://" + addr, box: ReadSandbox(dir), run: r}
 	v := s.visitor()
 	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	p := v.post("/console/login", url.Values{"token": {s.box.Token}})

@@ -21,7 +21,7 @@ func TestExamplesRun(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	base := start(t, func(c *Config) { c.Data = data }).url
-	box := readSandbox(data)
+	box := ReadSandbox(data)
 	contract := apitest.Fetch(t, base)
 	doc := readDocument(t, base+"/openapi.json")
 	token := made(t, base, box, "POST", "/tokens", `{"scopes":["GET:*/credit"],"name":"of the examples"}`, "id")

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
-	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
@@ -58,7 +57,7 @@ func standing(t *testing.T, database string) *site {
 // stand stops the server of a site and goes on without workers.
 func (s *site) stand() {
 	s.run.stop()
-	srv := httptest.NewServer(api.Peer(s.rooms().newAPI().Handler()))
+	srv := httptest.NewServer(s.rooms().Handler())
 	s.t.Cleanup(srv.Close)
 	s.url = srv.URL
 }
@@ -71,7 +70,7 @@ func signingWith(s *Server, c signing.Config) *signing.Service {
 	}, c)
 }
 
-func (s *Server) one(t *testing.T, query string) (n int) {
+func (s *Server) countRows(t *testing.T, query string) (n int) {
 	t.Helper()
 	if err := s.db.Read().QueryRow(context.Background(), query).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -123,23 +122,23 @@ func TestTwoWorkersOneResult(t *testing.T) {
 				t.Errorf("the first worker: %v, met %v", err, met)
 			}
 		}
-		if n := room.one(t, `select count(*) from signatures where state = 'DONE'`); n != trials {
+		if n := room.countRows(t, `select count(*) from signatures where state = 'DONE'`); n != trials {
 			t.Errorf("%d of %d are DONE", n, trials)
 		}
-		if n := room.one(t, `select count(*) from signature_files where role = 'signed'`); n != trials {
+		if n := room.countRows(t, `select count(*) from signature_files where role = 'signed'`); n != trials {
 			t.Errorf("%d signed documents of %d records", n, trials)
 		}
-		if n := room.one(t, `select count(*) from audit_events where `+holding("signed")); n != trials {
+		if n := room.countRows(t, `select count(*) from audit_events where `+holding("signed")); n != trials {
 			t.Errorf("%d ends in the audit log of %d records", n, trials)
 		}
-		if n := room.one(t, `select count(*) from signatures where starts = 2`); n != trials {
+		if n := room.countRows(t, `select count(*) from signatures where starts = 2`); n != trials {
 			t.Errorf("%d of %d records were taken over once", n, trials)
 		}
 		// Who was too late used the key for nothing, and the log says which use counted.
-		if n := room.one(t, `select count(*) from signing_intents where outcome = 'SIGNED'`); n != trials {
+		if n := room.countRows(t, `select count(*) from signing_intents where outcome = 'SIGNED'`); n != trials {
 			t.Errorf("%d uses of the key led to %d documents", n, trials)
 		}
-		if n := room.one(t, `select count(*) from signing_intents where outcome = 'UNKNOWN'`); n == 0 {
+		if n := room.countRows(t, `select count(*) from signing_intents where outcome = 'UNKNOWN'`); n == 0 {
 			t.Error("no use of the key was for nothing")
 		}
 		res, err := room.VerifyAudit(context.Background())
@@ -337,8 +336,8 @@ func TestOneKeyHundredCalls(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if len(ids) != 1 || room.one(t, `select count(*) from signatures`) != 1 || room.one(t, `select count(*) from signing_intents`) != 1 {
-			t.Errorf("%d records from one key (%d were told to wait), %d intents", len(ids), waits, room.one(t, `select count(*) from signing_intents`))
+		if len(ids) != 1 || room.countRows(t, `select count(*) from signatures`) != 1 || room.countRows(t, `select count(*) from signing_intents`) != 1 {
+			t.Errorf("%d records from one key (%d were told to wait), %d intents", len(ids), waits, room.countRows(t, `select count(*) from signing_intents`))
 		}
 		if a := s.do("POST", "/EU-QES_automatic", s.body(b64(sampleTXT)), "Idempotency-Key", "hundred"); a.Status != 422 || a.code() != 151 {
 			t.Errorf("another body: %d/%d", a.Status, a.code())
@@ -430,7 +429,7 @@ func TestBackupOfSignatures(t *testing.T) {
 		return true
 	})
 	room := s.rooms()
-	for room.one(t, `select count(*) from signatures`) < 12 {
+	for room.countRows(t, `select count(*) from signatures`) < 12 {
 		await.Pause()
 	}
 	ctx := context.Background()

@@ -25,7 +25,8 @@ func benchHandler(b *testing.B, path string) {
 		b.Fatal(err)
 	}
 	defer log.Close()
-	cfg := testDefaults()
+	cfg := Defaults()
+	cfg.Trust.Lists = false
 	cfg.Data, cfg.Limits.Reserve = b.TempDir(), -1
 	logger, flush := logging.New(cfg.Log, log)
 	defer flush()
@@ -40,7 +41,7 @@ func benchHandler(b *testing.B, path string) {
 	h := s.newAPI().Handler()
 	r, _ := http.NewRequest(http.MethodGet, "http://localhost"+path, nil)
 	r.RemoteAddr = "127.0.0.1:1234"
-	r.Header.Set("Authorization", "Bearer "+readSandbox(cfg.Data).Token)
+	r.Header.Set("Authorization", "Bearer "+ReadSandbox(cfg.Data).Token)
 	r.Header.Set("User-Agent", "bench")
 	w := &counting{h: make(http.Header)}
 	b.ReportAllocs()

@@ -253,7 +253,7 @@ func TestRevealingIsAnnounced(t *testing.T) {
 				}
 			}
 		}
-		if n := room.one(t, `select count(*) from audit_events where kind = 'certificate-shown' and record_id = '`+c.ID+`'`); n != 1 {
+		if n := room.countRows(t, `select count(*) from audit_events where kind = 'certificate-shown' and record_id = '`+c.ID+`'`); n != 1 {
 			t.Errorf("%d events", n)
 		}
 		s.verifyAudit()

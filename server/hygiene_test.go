@@ -224,25 +224,6 @@ func hasHidden(s string, name bool) bool {
 	})
 }
 
-// Whoever cannot see the terminal is told where the secrets are, not what they
-// are.
-func TestWelcomeShowsSecretsToATerminalOnly(t *testing.T) {
-	t.Parallel()
-	b := &Sandbox{Token: "rgt_canary", APIKey: "rgk_canary", Certificates: map[string]SandboxCredentials{"automatic": {Username: "AHI1", Password: "canary-password"}}}
-	for _, first := range []bool{true, false} {
-		var dumb, seen bytes.Buffer
-		w := &welcome{URL: "http://127.0.0.1:1", File: "data/sandbox.json", Sandbox: b, New: first}
-		w.print(Streams{Out: &dumb})
-		w.print(Streams{Out: &seen, Terminal: true, Program: "bin/rogito"})
-		if strings.Contains(dumb.String(), "canary") || !strings.Contains(dumb.String(), "rogito sandbox --data data") || !strings.Contains(dumb.String(), "curl") {
-			t.Errorf("not a terminal: %s", &dumb)
-		}
-		if !strings.Contains(seen.String(), "Bearer rgt_canary") || !strings.Contains(seen.String(), "canary-password") || !strings.Contains(seen.String(), "\n  bin/rogito request --data data FILE.pdf\n") {
-			t.Errorf("a terminal: %s", &seen)
-		}
-	}
-}
-
 // Money and trust in the configuration have bounds.
 func TestImpossibleConfigurations(t *testing.T) {
 	t.Parallel()
@@ -316,7 +297,7 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 		if n := len(strings.Fields(got[len(got)-1].header.Get("webhook-signature"))); n != 2 {
 			t.Errorf("%d secrets sign after four rotations", n)
 		}
-		if n := s.rooms().one(t, `select count(*) from callback_secrets`); n != 2 {
+		if n := s.rooms().countRows(t, `select count(*) from callback_secrets`); n != 2 {
 			t.Errorf("%d secrets are kept", n)
 		}
 		wg := make(chan int, 8)
@@ -328,7 +309,7 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 				t.Error(got)
 			}
 		}
-		if n := s.rooms().one(t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
+		if n := s.rooms().countRows(t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
 			t.Errorf("%d secrets are current after rotations at once", n)
 		}
 	}, allow(hook.URL))

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/film/filmtest"
-	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 )
@@ -77,9 +76,9 @@ func newTwins(t *testing.T, s *site, method identify.Method) *twins {
 	w := &twins{site: s}
 	for i := range w.urls {
 		w.room = s.rooms()
-		w.room.log = slog.New(slog.NewTextHandler(&w.log, nil))
+		w.room.LogTo(slog.New(slog.NewTextHandler(&w.log, nil)))
 		w.room.sig.identify.Elsewhere = append(w.room.sig.identify.Elsewhere, method)
-		srv := httptest.NewServer(api.Peer(w.room.newAPI().Handler()))
+		srv := httptest.NewServer(w.room.Handler())
 		t.Cleanup(srv.Close)
 		w.urls[i] = srv.URL
 	}
@@ -290,7 +289,7 @@ func TestRefusedIdentifications(t *testing.T) {
 	if status, page := w.visit(browser, w.at(0, s.buy("automatic", nil).CertificateLink)+"/spid?idp=nobody", nil); status != 422 || !strings.Contains(page, `data-code="313"`) {
 		t.Errorf("%d %s", status, page)
 	}
-	if n := w.room.one(t, `select count(*) from audit_events where kind = 'certificate-refused' and record_id = '`+c.ID+`'`); n != 5 {
+	if n := w.room.countRows(t, `select count(*) from audit_events where kind = 'certificate-refused' and record_id = '`+c.ID+`'`); n != 5 {
 		t.Errorf("%d refusals in the audit log", n)
 	}
 	var trail []byte
@@ -330,7 +329,7 @@ func TestLateAnswer(t *testing.T) {
 	if err := enrollAt(w.room, after(2*time.Hour)).Tidy(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if n := w.room.one(t, `select count(*) from identification_requests`); n != 0 {
+	if n := w.room.countRows(t, `select count(*) from identification_requests`); n != 0 {
 		t.Errorf("%d requests are still there", n)
 	}
 }

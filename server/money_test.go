@@ -71,7 +71,7 @@ func TestEverySignatureIsPaidFor(t *testing.T) {
 				if got := int(math.Round((before - s.credit()) / 0.05)); got != c.want {
 					t.Errorf("%s %s: %d signatures paid, want %d", c.name, async, got, c.want)
 				}
-				uses := s.rooms().one(t, fmt.Sprintf(`select count(*) from signing_intents where signature_id = '%s'`, r.ID))
+				uses := s.rooms().countRows(t, fmt.Sprintf(`select count(*) from signing_intents where signature_id = '%s'`, r.ID))
 				if int(uses) < c.want {
 					t.Errorf("%s %s: the key was used %d times", c.name, async, uses)
 				}

@@ -404,7 +404,7 @@ func TestNoUseAfterChange(t *testing.T) {
 				t.Logf("%-16s against %-18s %d rounds: the key was used before the change in %d, for a part in %d, not at all in %d; the change was too late in %d", c.name, w.name, each, whole, part, none, late)
 			}
 		}
-		if n := x.there.one(t, `select count(*) from signing_intents where outcome = ''`); n != 0 {
+		if n := x.there.countRows(t, `select count(*) from signing_intents where outcome = ''`); n != 0 {
 			t.Errorf("%d intents are not settled", n)
 		}
 		// The rounds take revocations back in the database, which is found.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -121,7 +120,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		record = asks(secret)
 		s.run.stop() // nobody works on it until it is told to
 		h := s.rooms()
-		front := httptest.NewServer(api.Peer(h.newAPI().Handler()))
+		front := httptest.NewServer(h.Handler())
 		defer front.Close()
 		s.url = front.URL
 		if a := approve(record, thirdSecret); a.Status != 200 {

@@ -391,7 +391,7 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 		ctx, room := context.Background(), s.rooms()
 		kept := func(id string) (rows, files int) {
 			t.Helper()
-			rows = room.one(t, `select count(*) from identifications where detail is not null and certificate_id = '`+id+`'`)
+			rows = room.countRows(t, `select count(*) from identifications where detail is not null and certificate_id = '`+id+`'`)
 			_ = room.blobs.List(ctx, after(day)(), func(string) error { files++; return nil })
 			return rows, files
 		}
@@ -432,7 +432,7 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 				t.Errorf("%d rows instead of %d", rows, want)
 			}
 		}
-		if n := room.one(t, `select count(*) from audit_events where kind = 'certificate-evidence-erased'`); n != 4 {
+		if n := room.countRows(t, `select count(*) from audit_events where kind = 'certificate-evidence-erased'`); n != 4 {
 			t.Errorf("%d erasures in the log", n)
 		}
 		s.verifyAudit()

@@ -528,7 +528,7 @@ func (x *rowsTried) statusOf() error {
 // servesLists fails where the list that is kept is not the one that is served.
 func (x *rowsTried) servesLists() error {
 	for _, name := range []string{"ca", "root"} {
-		kept := x.room.bytes(x.t, `select crl from now_authority_crl where name = $1`, name)
+		kept := x.room.rawField(x.t, `select crl from now_authority_crl where name = $1`, name)
 		before, err := x509.ParseRevocationList(kept)
 		if err != nil {
 			return err

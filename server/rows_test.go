@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/internal/await"
-	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -375,7 +374,7 @@ func (x *rowsTried) open() (closing func(), err error) {
 		return nil, err
 	}
 	room.sig.identify.Elsewhere = append(room.sig.identify.Elsewhere, x.method)
-	h := api.Peer(room.newAPI().Handler())
+	h := room.Handler()
 	x.serving.Store(&h)
 	x.fresh = room
 	return room.Close, nil

@@ -61,8 +61,8 @@ func (b *Sandbox) write(data string) error {
 	return nil
 }
 
-// readSandbox reads what an earlier start wrote; nil if there is none.
-func readSandbox(data string) *Sandbox {
+// ReadSandbox reads what an earlier start wrote; nil if there is none.
+func ReadSandbox(data string) *Sandbox {
 	text, err := os.ReadFile(SandboxFile(data))
 	if err != nil {
 		return nil
@@ -132,7 +132,7 @@ func (s *Server) exampleWords() map[string]string {
 	if !s.sandboxed {
 		return nil
 	}
-	b := readSandbox(s.cfg.Data)
+	b := ReadSandbox(s.cfg.Data)
 	if b == nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (s *Server) firstStart(ctx context.Context) (*welcome, error) {
 	}
 	if made == nil {
 		if !s.cfg.Production {
-			w.Sandbox = readSandbox(s.cfg.Data)
+			w.Sandbox = ReadSandbox(s.cfg.Data)
 		}
 		return w, s.refresh(ctx, w.Sandbox)
 	}
@@ -233,7 +233,7 @@ func (s *Server) sandbox(ctx context.Context) (*Sandbox, error) {
 // before sandbox.json was written. Only the embedded database has its one
 // data folder, where the file must be.
 func (s *Server) mendSandbox(ctx context.Context) (*Sandbox, error) {
-	if s.db.Dialect() != store.SQLite || readSandbox(s.cfg.Data) != nil {
+	if s.db.Dialect() != store.SQLite || ReadSandbox(s.cfg.Data) != nil {
 		return nil, nil
 	}
 	a, err := s.accounts.Find(ctx, sandboxEmail)

@@ -39,7 +39,7 @@ func TestFirstStartMakesASandboxOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := start(t, func(c *Config) { c.Data = dir })
-	first := readSandbox(dir)
+	first := ReadSandbox(dir)
 	if first == nil || first.Token == "" || first.APIKey == "" || first.Email == "" || first.BaseURL != r.url {
 		t.Fatalf("%+v", first)
 	}
@@ -55,7 +55,7 @@ func TestFirstStartMakesASandboxOnce(t *testing.T) {
 	}
 	r.stop()
 	again := start(t, func(c *Config) { c.Data = dir })
-	if second := readSandbox(dir); second.Token != first.Token {
+	if second := ReadSandbox(dir); second.Token != first.Token {
 		t.Error("the second start made another sandbox")
 	}
 	if code, _ := call(t, "GET", again.url+"/IT-omi/publications", first.Token, ""); code != 200 {
@@ -73,7 +73,7 @@ func TestSandboxIsMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := start(t, func(c *Config) { c.Data = dir })
-	b := readSandbox(dir)
+	b := ReadSandbox(dir)
 	if b == nil {
 		t.Fatal("no sandbox.json")
 	}
@@ -118,7 +118,7 @@ func TestInitThenProduction(t *testing.T) {
 	if code, m := call(t, "GET", r.url+"/IT-omi?latitude=38.6&longitude=17.6", made.Token, ""); code != 503 || m["error"] != 285.0 {
 		t.Errorf("production without an import: %d %v", code, m)
 	}
-	if readSandbox(dir) != nil || strings.Contains(r.out.String(), made.Token) {
+	if ReadSandbox(dir) != nil || strings.Contains(r.out.String(), made.Token) {
 		t.Error("production made a sandbox or printed a secret")
 	}
 	for _, name := range []string{"root", "ca", "tsa"} {
@@ -130,12 +130,12 @@ func TestInitThenProduction(t *testing.T) {
 	// Without --production the same installation still is no sandbox.
 	r.stop()
 	beside, err := Open(t.Context(), cfg)
-	if err != nil || beside.sandboxed {
+	if err != nil || beside.IsSandbox() {
 		t.Errorf("a command takes it for a sandbox: %v", err)
 	}
 	beside.Close()
 	start(t, func(c *Config) { c.Data = dir })
-	if readSandbox(dir) != nil {
+	if ReadSandbox(dir) != nil {
 		t.Error("a sandbox was made beside a real administrator")
 	}
 }
@@ -184,7 +184,7 @@ func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
 	if bytes.Equal(before, after) {
 		t.Error("the key is the same")
 	}
-	token := readSandbox(dir).Token
+	token := ReadSandbox(dir).Token
 	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", token, ""); code != 200 {
 		t.Errorf("running: %d", code)
 	}
@@ -206,14 +206,5 @@ func TestLostMasterKeyIsRefused(t *testing.T) {
 	cfg.Data, cfg.Listen, cfg.Limits.Reserve = dir, "127.0.0.1:0", -1
 	if err := Run(context.Background(), cfg, Streams{Out: io.Discard, Err: io.Discard}); err == nil {
 		t.Error("started without the key its data is sealed under")
-	}
-}
-
-func TestBadPriceIsNamed(t *testing.T) {
-	t.Parallel()
-	cfg := testDefaults()
-	cfg.Money.Lookup = "cheap"
-	if _, err := cfg.prices(); err == nil || !strings.Contains(err.Error(), "money.lookup") {
-		t.Errorf("%v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -115,7 +114,7 @@ func TestDrain(t *testing.T) {
 	cfg.Listen = "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	ln, err := network.Listen(ctx, cfg.network())
+	ln, err := network.Listen(ctx, cfg.NetworkConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +122,7 @@ func TestDrain(t *testing.T) {
 	hl.Started.Store(true)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- network.Serve(ctx, network.NewServer(cfg.network(), h, quiet()), ln, func() { hl.Draining.Store(true) }, 5*time.Second)
+		ended <- network.Serve(ctx, network.NewServer(cfg.NetworkConfig(), h, quiet()), ln, func() { hl.Draining.Store(true) }, 5*time.Second)
 	}()
 	answer := make(chan string, 1)
 	go func() {
@@ -165,13 +164,13 @@ func TestDrainHasAnEnd(t *testing.T) {
 	cfg.Listen = "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	ln, err := network.Listen(ctx, cfg.network())
+	ln, err := network.Listen(ctx, cfg.NetworkConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- network.Serve(ctx, network.NewServer(cfg.network(), h, quiet()), ln, func() {}, 100*time.Millisecond)
+		ended <- network.Serve(ctx, network.NewServer(cfg.NetworkConfig(), h, quiet()), ln, func() {}, 100*time.Millisecond)
 	}()
 	go http.Get("http://" + ln.Addr().String())
 	<-inside
@@ -290,20 +289,4 @@ func TestTLSWithClientCertificates(t *testing.T) {
 		}
 		client.CloseIdleConnections()
 	}
-}
-
-func TestSandboxFileIsPrivate(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	b := Sandbox{BaseURL: "u", Token: "t"}
-	if err := b.write(dir); err != nil {
-		t.Fatal(err)
-	}
-	got := readSandbox(dir)
-	text, _ := json.Marshal(got)
-	want, _ := json.Marshal(b)
-	if string(text) != string(want) {
-		t.Errorf("%s", text)
-	}
-	assertMode(t, SandboxFile(dir), 0o600)
 }

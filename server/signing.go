@@ -120,10 +120,6 @@ func (s *Server) bases() []*url.URL {
 	return all
 }
 
-// passwordCost is what a guess at a password costs; zero is the vault's own. Only tests of
-// this package, which make hundreds of servers, lower it.
-var passwordCost keys.Cost
-
 // openTrust builds what verification and the LT levels stand on.
 func (s *Server) openTrust() error {
 	w := &s.sig
@@ -170,7 +166,7 @@ func (s *Server) openKeys() error {
 		w.token = token
 		s.onClose(func() { _ = token.Close() })
 	}
-	vault := keys.NewVault(s.master, keys.VaultConfig{Cost: passwordCost, Token: w.token, Hold: s.cfg.Signing.Hold, Dropped: func() { s.dropped.Store(true) }})
+	vault := keys.NewVault(s.master, keys.VaultConfig{Token: w.token, Hold: s.cfg.Signing.Hold, Dropped: func() { s.dropped.Store(true) }})
 	w.keys = keys.NewStore(s.db, vault, s.master, keys.Config{
 		LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime, Locked: s.noteLock, Log: w.audit,
 	})

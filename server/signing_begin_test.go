@@ -76,7 +76,7 @@ func TestJudgedAtEveryUse(t *testing.T) {
 			if got := s.record(s.do("GET", "/signatures/"+r.ID, nil)); got.State != "ERROR" || got.number() != c.number {
 				t.Errorf("%s: %s %d", c.name, got.State, got.number())
 			}
-			if n := room.one(t, `select count(*) from signing_intents where outcome = 'FAILED' and signature_id = '`+r.ID+`'`); n != 2 || uses != 2 {
+			if n := room.countRows(t, `select count(*) from signing_intents where outcome = 'FAILED' and signature_id = '`+r.ID+`'`); n != 2 || uses != 2 {
 				t.Errorf("%s: %d intents of %d uses", c.name, n, uses)
 			}
 			if c.name != "token deleted" {

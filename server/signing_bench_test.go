@@ -67,7 +67,7 @@ func benchHTTP(b *testing.B, engine, alg string, pdf []byte) (rate float64) {
 	case err := <-ended:
 		b.Fatal(err)
 	}
-	box := readSandbox(cfg.Data)
+	box := ReadSandbox(cfg.Data)
 	c := box.Certificates[kind]
 	body, err := json.Marshal(m{"inputDocuments": b64(pdf), "certificateUsername": c.Username, "certificatePassword": c.Password})
 	if err != nil {
@@ -153,7 +153,7 @@ func benchBatch(b *testing.B, alg string, p *farProvider) (rate float64) {
 	case err := <-ended:
 		b.Fatal(err)
 	}
-	box := readSandbox(cfg.Data)
+	box := ReadSandbox(cfg.Data)
 	c := box.Certificates[kind]
 	if p != nil {
 		room, err := Open(ctx, cfg)

@@ -266,7 +266,7 @@ func TestTestPairsLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first := start(t, func(c *Config) { c.Data = dir })
-	before := readSandbox(dir)
+	before := ReadSandbox(dir)
 	first.stop()
 	pair := func(c *Config) {
 		c.Data = dir

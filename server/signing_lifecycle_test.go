@@ -379,8 +379,8 @@ func TestSpoolAway(t *testing.T) {
 	t.Cleanup(host.Close)
 	const short, long = "/900000", "/1500000" // the one is kept in memory, the other is not
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.rooms()
-		if err := os.Rename(room.spool, room.spool+".away"); err != nil {
+		room, spool := s.rooms(), Spool(s.cfg.Data)
+		if err := os.Rename(spool, spool+".away"); err != nil {
 			t.Fatal(err)
 		}
 		later := func(o m) m {
@@ -402,7 +402,7 @@ func TestSpoolAway(t *testing.T) {
 		if n := storetest.Count(t, room.db, `select max(starts) from signatures`); n > 1 {
 			t.Errorf("work that nothing can be written for was begun %d times", n)
 		}
-		if err := os.Rename(room.spool+".away", room.spool); err != nil {
+		if err := os.Rename(spool+".away", spool); err != nil {
 			t.Fatal(err)
 		}
 		s.becomes(http.StatusOK, "")

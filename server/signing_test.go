@@ -79,7 +79,7 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 		}
 	})
 	cfg.PublicURL = r.url
-	s := &site{t: t, url: r.url, box: readSandbox(cfg.Data), run: r, cfg: cfg, outside: outside}
+	s := &site{t: t, url: r.url, box: ReadSandbox(cfg.Data), run: r, cfg: cfg, outside: outside}
 	if s.box == nil {
 		t.Fatal("no sandbox.json")
 	}

@@ -182,7 +182,7 @@ func startMeasured(t *testing.T, bin, engine string, pdf []byte) *measuredServer
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	s.in, s.out = in, bufio.NewScanner(out)
 	s.addr = strings.TrimPrefix(s.say(t, ""), "http://")
-	box := readSandbox(s.data)
+	box := ReadSandbox(s.data)
 	for key, kind := range map[string]string{"RSA-2048": "automatic", "P-256": "eseal"} {
 		c := box.Certificates[kind]
 		body, err := json.Marshal(m{"inputDocuments": b64(pdf), "certificateUsername": c.Username, "certificatePassword": c.Password})

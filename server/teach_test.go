@@ -17,7 +17,7 @@ func TestErrorsTeach(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	r := start(t, func(c *Config) { c.Data = data })
-	box := readSandbox(data)
+	box := ReadSandbox(data)
 	text := base64.StdEncoding.EncodeToString([]byte("a text"))
 	sign := func(more string) string {
 		return fmt.Sprintf(`{"certificateUsername":%q,"certificatePassword":%q,%s}`, box.Certificates["automatic"].Username, box.Certificates["automatic"].Password, more)
@@ -130,7 +130,7 @@ func TestARefusalIsReadByThoseWhoSendFirst(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	r := start(t, func(c *Config) { c.Data, c.Limits.Body = data, 8<<20 })
-	box := readSandbox(data)
+	box := ReadSandbox(data)
 	for _, c := range []struct{ name, path, body, want string }{
 		{"a million deep", "/EU-QES_automatic", strings.Repeat("[", 4<<20), "nested deeper"},
 		{"too large", "/EU-QES_automatic", `{"inputDocuments":"` + strings.Repeat("A", 24<<20) + `"}`, "larger than"},

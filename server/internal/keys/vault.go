@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/aes"
@@ -32,18 +33,16 @@ type Sealer interface {
 // Cost of turning a password into a key (RFC 9106). It is stored with every
 // key, so it can be raised later.
 type Cost struct {
-	Time   uint32 // passes; zero means 2
-	Memory uint32 // KiB; zero means 32 MiB
+	Time   uint32 // passes; zero means the default
+	Memory uint32 // KiB; zero means the default
 }
 
+// DefaultCost is taken where a configuration has none. Only tests that make hundreds of
+// servers lower it.
+var DefaultCost = Cost{Time: 2, Memory: 32 << 10}
+
 func (c Cost) orDefault() Cost {
-	if c.Time == 0 {
-		c.Time = 2
-	}
-	if c.Memory == 0 {
-		c.Memory = 32 << 10
-	}
-	return c
+	return Cost{Time: cmp.Or(c.Time, DefaultCost.Time), Memory: cmp.Or(c.Memory, DefaultCost.Memory)}
 }
 
 // Vault protects keys and opens them. An opened key stays in memory for up to
@@ -74,7 +73,7 @@ type opened struct {
 type VaultConfig struct {
 	Cost     Cost
 	Hold     time.Duration // zero means 60 seconds, which is also the most; negative means not at all
-	Parallel int           // derivations at a time; zero means 2
+	Parallel int           // derivations at a time; zero means the default
 	Token    Token         // a PKCS#11 token, or nil
 	Now      func() time.Time
 	Dropped  func() // told when a key has left memory, or a password was wrong; may be nil
