@@ -104,7 +104,7 @@ func TestSigningCallsProveNobody(t *testing.T) {
 			held := s.outside.Person("Mario", "Rossi", "RSSMRA80A01H501U")
 			der := publicDER(t, held.Key.Public())
 			mine := s.issued(kind, m{"certificateOwner": "Mario Rossi"})
-			room.exec(t, `update credentials set public_key = $1 where id = $2`, der, mine.ID)
+			room.execute(t, `update credentials set public_key = $1 where id = $2`, der, mine.ID)
 			for name, sign := range map[string]func([]byte) []byte{"PDF": held.PDF, "p7m": held.P7M, "XML": held.Enveloping} {
 				o := order()
 				code, page := s.upload(o.CertificateLink, "signature", map[string][]byte{"document": sign(s.statement(o.CertificateLink))})
@@ -309,18 +309,18 @@ func TestDatabaseDoesNotChangeTheConsent(t *testing.T) {
 		}
 		for name, change := range map[string]func(mine, other []byte){
 			"another request of the client": func(mine, other []byte) {
-				room.exec(t, `update csc_requests set sealed = (select sealed from csc_requests where hash = $2) where hash = $1`, mine, other)
+				room.execute(t, `update csc_requests set sealed = (select sealed from csc_requests where hash = $2) where hash = $1`, mine, other)
 			},
 			"the two, exchanged": func(mine, other []byte) {
-				room.exec(t, `update csc_requests set hash = $2 where hash = $1`, other, []byte("aside"))
-				room.exec(t, `update csc_requests set hash = $2 where hash = $1`, mine, other)
-				room.exec(t, `update csc_requests set hash = $2 where hash = $1`, []byte("aside"), mine)
+				room.execute(t, `update csc_requests set hash = $2 where hash = $1`, other, []byte("aside"))
+				room.execute(t, `update csc_requests set hash = $2 where hash = $1`, mine, other)
+				room.execute(t, `update csc_requests set hash = $2 where hash = $1`, []byte("aside"), mine)
 			},
 			"for another client": func(mine, _ []byte) {
-				room.exec(t, `update csc_requests set client_id = $2 where hash = $1`, mine, evil.id)
+				room.execute(t, `update csc_requests set client_id = $2 where hash = $1`, mine, evil.id)
 			},
 			"something else": func(mine, _ []byte) {
-				room.exec(t, `update csc_requests set sealed = $2 where hash = $1`, mine, []byte("{}"))
+				room.execute(t, `update csc_requests set sealed = $2 where hash = $1`, mine, []byte("{}"))
 			},
 		} {
 			before := rows()
@@ -385,7 +385,7 @@ func TestDatabaseMakesNoAdministrator(t *testing.T) {
 			`admin = true, mac = (select mac from accounts where email = 'admin@example.org')`,
 		} {
 			before := room.rawField(t, `select mac from accounts where email = 'other@example.org'`)
-			room.exec(t, `update accounts set `+change+` where email = 'other@example.org'`)
+			room.execute(t, `update accounts set `+change+` where email = 'other@example.org'`)
 			fresh := s.rooms() // one that does not know who called before
 			for name, auth := range map[string]string{"the key": basic, "a token": "Bearer " + other.Token} {
 				r := httptest.NewRequest("GET", "/wallet", nil)
@@ -398,15 +398,15 @@ func TestDatabaseMakesNoAdministrator(t *testing.T) {
 			if s.auditGood(fresh) {
 				t.Errorf("%s: it is not found", change)
 			}
-			room.exec(t, `update accounts set admin = false, sandbox = false, quota = '', mac = $1, created_at = created_at - $2 where email = 'other@example.org'`, before, btoi(strings.HasPrefix(change, "created")))
+			room.execute(t, `update accounts set admin = false, sandbox = false, quota = '', mac = $1, created_at = created_at - $2 where email = 'other@example.org'`, before, btoi(strings.HasPrefix(change, "created")))
 		}
 		// Rows that nobody is told of.
-		room.exec(t, `insert into accounts (id, email, key_hash, admin, sandbox, quota, created_at, mac)
+		room.execute(t, `insert into accounts (id, email, key_hash, admin, sandbox, quota, created_at, mac)
 			select 'zzzzzzzzzzzzzzzzzzzzzzzz', 'forged@example.org', key_hash, true, sandbox, quota, created_at, mac from accounts where email = 'admin@example.org'`)
 		if s.auditGood(room) {
 			t.Error("a copied account is not found")
 		}
-		room.exec(t, `delete from accounts where id = 'zzzzzzzzzzzzzzzzzzzzzzzz'`)
+		room.execute(t, `delete from accounts where id = 'zzzzzzzzzzzzzzzzzzzzzzzz'`)
 		s.verifyAudit()
 		// A decision by somebody who was no administrator is found for ever.
 		if a := s.do("POST", "/certificates/"+waiting.ID+"/review", m{"approve": true}, "Authorization", "Bearer "+admin.Token); a.Status != 200 {
@@ -486,18 +486,18 @@ func TestDatabaseRevokesNothing(t *testing.T) {
 			},
 		} {
 			if name == "documents to be erased" {
-				room.exec(t, `create table kept (u bigint)`)
-				room.exec(t, `insert into kept select files_until from signatures where id = $1`, r.ID)
+				room.execute(t, `create table kept (u bigint)`)
+				room.execute(t, `insert into kept select files_until from signatures where id = $1`, r.ID)
 			}
-			room.exec(t, x.change)
-			room.exec(t, `update authority_crl set next_update = 0`)
+			room.execute(t, x.change)
+			room.execute(t, `update authority_crl set next_update = 0`)
 			if now := list(); !slices.Equal(now, before) {
 				t.Errorf("%s: the list has %v, and had %v", name, now, before)
 			}
 			if s.auditGood(room) {
 				t.Errorf("%s: it is not found", name)
 			}
-			room.exec(t, x.back)
+			room.execute(t, x.back)
 			if !s.auditGood(room) {
 				t.Errorf("%s: put back, and found", name)
 			}
@@ -505,18 +505,18 @@ func TestDatabaseRevokesNothing(t *testing.T) {
 		// A list that is none of ours is not handed out.
 		good := room.rawField(t, `select crl from authority_crl where name = 'ca'`)
 		for name, bad := range map[string][]byte{"garbage": []byte("x"), "another's": room.rawField(t, `select crl from authority_crl where name = 'root' union all select $1`, []byte("y"))} {
-			room.exec(t, `update authority_crl set crl = $1 where name = 'ca'`, bad)
+			room.execute(t, `update authority_crl set crl = $1 where name = 'ca'`, bad)
 			if now := list(); !slices.Equal(now, before) {
 				t.Errorf("%s: %v", name, now)
 			}
 		}
-		room.exec(t, `update authority_crl set crl = $1 where name = 'ca'`, good)
+		room.execute(t, `update authority_crl set crl = $1 where name = 'ca'`, good)
 		// Documents that were erased early, and the date put back.
-		room.exec(t, `update signatures set files_until = 5 where id = $1`, r.ID)
+		room.execute(t, `update signatures set files_until = 5 where id = $1`, r.ID)
 		if err := room.sig.signing.Retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		room.exec(t, `update signatures set files_until = (select -u from kept) where id = $1`, r.ID)
+		room.execute(t, `update signatures set files_until = (select -u from kept) where id = $1`, r.ID)
 		if s.auditGood(room) {
 			t.Error("documents erased before their time are not found")
 		}
@@ -528,7 +528,7 @@ func TestCredentialsTakenAwayAreFound(t *testing.T) {
 	s := newSite(t)
 	room, c := s.rooms(), s.issued("automatic", nil)
 	s.verifyAudit()
-	room.exec(t, `delete from credentials where id = $1`, c.ID)
+	room.execute(t, `delete from credentials where id = $1`, c.ID)
 	if s.auditGood(room) {
 		t.Error("it is not found")
 	}

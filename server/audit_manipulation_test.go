@@ -27,6 +27,7 @@ import (
 // made; it has neither the master key nor the data folder.
 type intruder struct {
 	*testing.T
+	site    *site
 	room    *Server
 	witness string            // path of the witness file
 	filed   map[string][]byte // what it held, by the state that was kept
@@ -57,7 +58,7 @@ func newIntruder(t *testing.T, database string) *intruder {
 		t.Fatal(deref(r.ErrorMessage))
 	}
 	s.stand()
-	x := &intruder{T: t, room: s.rooms(), approved: approved, filed: map[string][]byte{}, witness: filepath.Join(s.cfg.Data, "audit", "witness")}
+	x := &intruder{T: t, site: s, room: s.rooms(), approved: approved, filed: map[string][]byte{}, witness: filepath.Join(s.cfg.Data, "audit", "witness")}
 	ctx := context.Background()
 	x.signed = s.sign(b64(samplePDF))
 	s.download(x.signed.ID, "signedDocument")
@@ -176,7 +177,10 @@ func (x *intruder) reset() {
 }
 
 // restart forgets what the process has seen.
-func (x *intruder) restart() { x.room.sig.audit = audit.New(x.room.db, x.room.master, nil) }
+func (x *intruder) restart() {
+	x.room.Close()
+	x.room = x.site.rooms()
+}
 
 // goOn is the server's work after the manipulation: an event, its place, a
 // checkpoint. It may refuse any of them.

@@ -36,7 +36,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 		done := s.wait(rec.ID, "DONE")
 		r.wait(t, 1)
 		deaf.Store(false)
-		room.exec(t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
+		room.execute(t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
 		states := func() (list []string, last string) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -83,11 +83,11 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 		}
 		for state, want := range map[string]int{"ERROR": 500, "WAIT_SIGN": 500} { // nor does somebody else say what it tells of
 			id := room.field(t, `select max(id) from callbacks where record_id = $1 and state = 'DONE'`, rec.ID)
-			room.exec(t, `update callbacks set state = $2 where id = $1`, id, state)
+			room.execute(t, `update callbacks set state = $2 where id = $1`, id, state)
 			if a := s.do("POST", "/callbacks/"+id+"/resend", nil); a.Status != want {
 				t.Errorf("a delivery that tells of %s is sent again: %d", state, a.Status)
 			}
-			room.exec(t, `update callbacks set state = 'DONE' where id = $1`, id)
+			room.execute(t, `update callbacks set state = 'DONE' where id = $1`, id)
 		}
 		s.do("DELETE", "/signatures/"+rec.ID, nil)
 		if n := room.countRows(t, fmt.Sprintf(`select count(*) from callbacks where record_id = '%s'`, rec.ID)); n != 0 {
@@ -106,7 +106,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
 		deaf.Store(false)
-		room.exec(t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
+		room.execute(t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
 		for range await.Within(60 * time.Second) {
 			if s.certificateState(c.ID) == "DONE" && room.countRows(t, `select count(*) from callbacks where active = 1`) == 0 {
 				break

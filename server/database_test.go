@@ -43,11 +43,11 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				room.exec(t, `update signatures set options = $1 where id = $2`, string(text), id)
+				room.execute(t, `update signatures set options = $1 where id = $2`, string(text), id)
 			}
 		}
 		column := func(set string) func(id string) {
-			return func(id string) { room.exec(t, `update signatures set `+set+` where id = $1`, id) }
+			return func(id string) { room.execute(t, `update signatures set `+set+` where id = $1`, id) }
 		}
 		victim := s.waiting()
 		for name, change := range map[string]func(id string){
@@ -62,17 +62,17 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 			"more time for it":       column(`approval_until = approval_until + 86400000`),
 			"the secrets of another": column(`secret = (select secret from signatures where id = '` + victim + `')`),
 			"another certificate": func(id string) {
-				room.exec(t, `update signatures set certificate_id = $1 where id = $2`, room.field(t, `select certificate_id from signatures where id = $1`, victim), id)
+				room.execute(t, `update signatures set certificate_id = $1 where id = $2`, room.field(t, `select certificate_id from signatures where id = $1`, victim), id)
 			},
 			"a picture": func(id string) {
-				room.exec(t, `insert into signature_files (id, signature_id, role, sha256, blob, created_at)
+				room.execute(t, `insert into signature_files (id, signature_id, role, sha256, blob, created_at)
 					select id, signature_id, 'image', sha256, blob, created_at from signature_files where signature_id = $1 and role = 'input'`, id)
 			},
 			"another document to sign": func(id string) {
-				room.exec(t, `update signature_files set blob = (select blob from signature_files where signature_id = $2 and role = 'input') where signature_id = $1 and role = 'input'`, id, victim)
+				room.execute(t, `update signature_files set blob = (select blob from signature_files where signature_id = $2 and role = 'input') where signature_id = $1 and role = 'input'`, id, victim)
 			},
 			"another name": func(id string) {
-				room.exec(t, `update signature_files set label = 'b.pdf' where signature_id = $1`, id)
+				room.execute(t, `update signature_files set label = 'b.pdf' where signature_id = $1`, id)
 			},
 		} {
 			id := s.waiting()
@@ -81,7 +81,7 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 				t.Errorf("%s: it is approved", name)
 			}
 			// Somebody who has an approval for it, given before the change, gets no further.
-			room.exec(t, `update signatures set approval = 'APPROVED', lease_until = 1, updated_at = 1 where id = $1`, id)
+			room.execute(t, `update signatures set approval = 'APPROVED', lease_until = 1, updated_at = 1 where id = $1`, id)
 			if err := sweep(room.sig.signing); err != nil {
 				t.Fatal(err)
 			}
@@ -137,23 +137,23 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 		a := s.do("POST", "/EU-QES_automatic", m{"inputDocuments": b64([]byte("mine")), "certificateUsername": "nobody", "certificatePassword": "nothing"}, own...)
 		mine := s.record(a).ID
 		for _, role := range []string{"input", "signed"} {
-			room.exec(t, `insert into signature_files (id, signature_id, role, md5, sha256, size, extension, name, blob, created_at)
+			room.execute(t, `insert into signature_files (id, signature_id, role, md5, sha256, size, extension, name, blob, created_at)
 				select id, $1, 'signed', md5, sha256, size, extension, name, blob, created_at from signature_files where signature_id = $2 and role = $3`, mine, r.ID, role)
-			room.exec(t, `update signatures set state = 'DONE' where id = $1`, mine)
+			room.execute(t, `update signatures set state = 'DONE' where id = $1`, mine)
 			sees("the blob of the "+role+" document", "/signatures/"+mine+"/signedDocument", own...)
-			room.exec(t, `delete from signature_files where signature_id = $1`, mine)
+			room.execute(t, `delete from signature_files where signature_id = $1`, mine)
 		}
-		room.exec(t, `update signatures set account_id = $1 where id = $2`, me, r.ID)
+		room.execute(t, `update signatures set account_id = $1 where id = $2`, me, r.ID)
 		sees("the record in another account", "/signatures/"+r.ID+"/signedDocument", own...)
-		room.exec(t, `update signatures set account_id = $1 where id = $2`, victim, r.ID)
+		room.execute(t, `update signatures set account_id = $1 where id = $2`, victim, r.ID)
 
-		room.exec(t, `insert into callback_secrets (id, account_id, secret, created_at) select 'z' || id, $1, secret, created_at from callback_secrets where account_id = $2`, me, victim)
+		room.execute(t, `insert into callback_secrets (id, account_id, secret, created_at) select 'z' || id, $1, secret, created_at from callback_secrets where account_id = $2`, me, victim)
 		sees("the secret of callbacks", "/callbacks/secret", own...)
-		room.exec(t, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at)
+		room.execute(t, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at)
 			select 'aaaaaaaaaaaaaaaaaaaaaaaa', $1, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at from callbacks where account_id = $2 limit 1`, me, victim)
 		sees("a body of callbacks", "/callbacks/aaaaaaaaaaaaaaaaaaaaaaaa", own...)
 		d := room.field(t, `select id from callbacks where account_id = $1 limit 1`, victim)
-		room.exec(t, `update callbacks set url = 'https://b.example/hook' where id = $1`, d)
+		room.execute(t, `update callbacks set url = 'https://b.example/hook' where id = $1`, d)
 		if a := s.do("POST", "/callbacks/"+d+"/resend", nil); a.Status == 200 {
 			t.Error("a delivery is sent to another address, with its headers")
 		}
@@ -176,19 +176,19 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 			"without a keyed digest": `mac = ''`,
 		} {
 			n := token()
-			room.exec(t, `update tokens set `+set+` where id = $1`, id(n))
+			room.execute(t, `update tokens set `+set+` where id = $1`, id(n))
 			if a := s.do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
 				t.Errorf("a token with %s: %d %s", name, a.Status, a.Data)
 			}
 		}
 		n := token()
 		hash := room.rawField(t, `select hash from tokens where id = $1`, id(n))
-		room.exec(t, `delete from tokens where id = $1`, id(n))
-		room.exec(t, `update tokens set hash = $1 where id = (select max(id) from tokens where account_id = $2)`, hash, victim)
+		room.execute(t, `delete from tokens where id = $1`, id(n))
+		room.execute(t, `update tokens set hash = $1 where id = (select max(id) from tokens where account_id = $2)`, hash, victim)
 		if a := s.do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
 			t.Errorf("the own secret in another's token: %d %s", a.Status, a.Data)
 		}
-		room.exec(t, `update accounts set key_hash = $1 where id = $2`, room.rawField(t, `select key_hash from accounts where id = $1`, me), victim)
+		room.execute(t, `update accounts set key_hash = $1 where id = $2`, room.rawField(t, `select key_hash from accounts where id = $1`, me), victim)
 		basic := base64.StdEncoding.EncodeToString([]byte(s.box.Email + ":" + made.APIKey))
 		if a := s.do("GET", "/wallet", nil, "Authorization", "Basic "+basic); a.Status != 401 {
 			t.Errorf("the own key in another's account: %d %s", a.Status, a.Data)
@@ -219,9 +219,9 @@ func TestDatabaseDoesNotBringBack(t *testing.T) {
 		keep := func(h issued) func() {
 			sealed, totp := room.rawField(t, `select sealed from credentials where id = $1`, h.ID), room.rawField(t, `select totp from credentials where id = $1`, h.ID)
 			return func() {
-				room.exec(t, `update credentials set sealed = $1, totp = $2, totp_step = 0 where id = $3`, sealed, totp, h.ID)
-				room.exec(t, `update certificates set state = 'DONE' where id = $1`, h.ID)
-				room.exec(t, `update authority_issued set revoked_at = 0, reason = 0 where certificate_id = $1`, h.ID)
+				room.execute(t, `update credentials set sealed = $1, totp = $2, totp_step = 0 where id = $3`, sealed, totp, h.ID)
+				room.execute(t, `update certificates set state = 'DONE' where id = $1`, h.ID)
+				room.execute(t, `update authority_issued set revoked_at = 0, reason = 0 where certificate_id = $1`, h.ID)
 			}
 		}
 		sign := func(h issued, kind, code string) int {

@@ -82,7 +82,7 @@ func TestDeskAsksFirst(t *testing.T) {
 		t.Errorf("revoke a token: %d", p.Status)
 	}
 
-	p := own.submit(own.fields(nil), named{"gone.pdf", samplePDF})
+	p := own.submit(own.filledWith(nil), named{"gone.pdf", samplePDF})
 	id := strings.TrimPrefix(p.Path, "/console/sign/")
 	remove := "/console/records/" + id + "/delete"
 	own.asked(remove, "gone.pdf")

@@ -266,7 +266,7 @@ func (s *site) rolesHold(people map[member.Role]*somebody) {
 	if page := people[member.Reviewer].get("/console/certificates").Text; strings.Contains(page, "/suspend") || strings.Contains(page, "/cancel") {
 		s.t.Error("a reviewer is offered what owners do")
 	}
-	signed := people[member.Signer].submit(people[member.Signer].fields(nil), named{"by-a-person.pdf", samplePDF})
+	signed := people[member.Signer].submit(people[member.Signer].filledWith(nil), named{"by-a-person.pdf", samplePDF})
 	if signed.Status != 200 || !strings.HasPrefix(signed.Path, "/console/sign/") {
 		s.t.Errorf("a signer signs: %d %s", signed.Status, alertOf(signed.Text))
 	}

@@ -135,7 +135,7 @@ func formOf(t *testing.T, fields map[string]string, files ...named) (body []byte
 }
 
 // fields are those of the form that signs, with a fresh key.
-func (v *visitor) fields(more map[string]string) map[string]string {
+func (v *visitor) filledWith(more map[string]string) map[string]string {
 	v.t.Helper()
 	c := v.box.Certificates["automatic"]
 	f := map[string]string{"certificateUsername": c.Username, "certificatePassword": c.Password, "level": "B"}
@@ -186,7 +186,7 @@ func TestDeskSigns(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		v := s.loggedIn(s.box.Token)
-		f := v.fields(map[string]string{"visible": "true", "page": "1", "x": "100", "y": "150,5", "level": "T"})
+		f := v.filledWith(map[string]string{"visible": "true", "page": "1", "x": "100", "y": "150,5", "level": "T"})
 		b, kind := formOf(t, f, named{"contract.pdf", samplePDF})
 		var wg sync.WaitGroup
 		pages := make([]*shownPage, 4)
@@ -243,7 +243,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	v := s.loggedIn(s.box.Token)
-	p := v.submit(v.fields(nil), named{"a.pdf", samplePDF}, named{"b.txt", sampleTXT}, named{"32.bin", bytes.Repeat([]byte("x"), 32)})
+	p := v.submit(v.filledWith(nil), named{"a.pdf", samplePDF}, named{"b.txt", sampleTXT}, named{"32.bin", bytes.Repeat([]byte("x"), 32)})
 	ref := signedRef.FindStringSubmatch(p.Text)
 	if ref == nil {
 		t.Fatalf("%d %s", p.Status, alertOf(p.Text))
@@ -263,7 +263,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 	if n := v.recordCount(); n != 1 {
 		t.Errorf("%d records", n)
 	}
-	p = v.submit(v.fields(map[string]string{"together": "true"}), named{"a.pdf", samplePDF}, named{"b.pdf", samplePDF})
+	p = v.submit(v.filledWith(map[string]string{"together": "true"}), named{"a.pdf", samplePDF}, named{"b.pdf", samplePDF})
 	if ref = signedRef.FindStringSubmatch(p.Text); ref == nil || !strings.HasPrefix(v.get(ref[1]).Text, "%PDF-") {
 		t.Errorf("together: %d %s", p.Status, alertOf(p.Text))
 	}
@@ -271,7 +271,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 	for i := range 12 {
 		many = append(many, named{fmt.Sprintf("%d.txt", i), sampleTXT})
 	}
-	p = v.submit(v.fields(nil), many...)
+	p = v.submit(v.filledWith(nil), many...)
 	for range await.Within(await.Limit) {
 		if signedRef.FindString(p.Text) != "" {
 			break
@@ -296,7 +296,7 @@ func TestDeskSignsSome(t *testing.T) {
 	if err := pdfmerge.Encrypt(t.Context(), &locked, bytes.NewReader(samplePDF), "segreto"); err != nil {
 		t.Fatal(err)
 	}
-	p := v.submit(v.fields(nil), named{"lease.pdf", samplePDF}, named{"fattura.xml", sampleXML}, named{"=a.txt", sampleTXT}, named{"enc.pdf", locked.Bytes()})
+	p := v.submit(v.filledWith(nil), named{"lease.pdf", samplePDF}, named{"fattura.xml", sampleXML}, named{"=a.txt", sampleTXT}, named{"enc.pdf", locked.Bytes()})
 	if !strings.Contains(p.Text, `undetermined" id="partly"><h1 class="word">3 of 4 signed</h1>`) || !strings.Contains(p.Text, "enc.pdf was not signed, because the PDF is protected by a password.") {
 		t.Fatalf("%d %s", p.Status, p.Text)
 	}
@@ -337,7 +337,7 @@ func TestDeskSignsSome(t *testing.T) {
 	if err != nil || len(table) != 4 || table[1][1] != "enc.pdf" || table[1][2] != "Signed" || table[1][3] == "" || table[3][2] != "3 of 4 signed" || table[2][9] != "113" {
 		t.Errorf("%v %q", err, table)
 	}
-	v.submit(v.fields(map[string]string{"title": "=1+1"}), named{"x.txt", sampleTXT})
+	v.submit(v.filledWith(map[string]string{"title": "=1+1"}), named{"x.txt", sampleTXT})
 	if got := v.get("/console/records.csv").Text; !strings.Contains(got, `"'=1+1"`) {
 		t.Errorf("a formula: %s", got)
 	}
@@ -410,25 +410,25 @@ func TestDeskRefusals(t *testing.T) {
 		"other account":  {map[string]string{"as": store.NewID()}, []named{good}, 409, "another account", "altro conto"},
 	} {
 		for lang, want := range map[string]string{"en": c.english, "it": c.italian} {
-			b, kind := formOf(t, v.fields(c.fields), c.files...)
+			b, kind := formOf(t, v.filledWith(c.fields), c.files...)
 			p := v.send(v.request(http.MethodPost, "/console/sign", bytes.NewReader(b), "Content-Type", kind, "Accept-Language", lang))
 			if p.Status != c.status || !strings.Contains(alertOf(p.Text), want) || !strings.Contains(p.Text, `id="sign"`) || strings.Contains(p.Text, v.box.Certificates["automatic"].Password) {
 				t.Errorf("%s in %s: %d %s", name, lang, p.Status, alertOf(p.Text))
 			}
 		}
 	}
-	p := v.submit(v.fields(nil), good) // the failures in a row end here
+	p := v.submit(v.filledWith(nil), good) // the failures in a row end here
 	if signedRef.FindString(p.Text) == "" {
 		t.Fatalf("%d %s", p.Status, alertOf(p.Text))
 	}
 	before := v.get("/console/records.csv").Text
 	for range 5 {
-		v.submit(v.fields(map[string]string{"certificatePassword": "wrong"}), good)
+		v.submit(v.filledWith(map[string]string{"certificatePassword": "wrong"}), good)
 	}
 	if after := v.get("/console/records.csv").Text; after != before {
 		t.Errorf("wrong passwords are among the records: %s", after)
 	}
-	if p = v.submit(v.fields(nil), good); p.Status != 423 || !strings.Contains(alertOf(p.Text), "locked") {
+	if p = v.submit(v.filledWith(nil), good); p.Status != 423 || !strings.Contains(alertOf(p.Text), "locked") {
 		t.Errorf("after five failures: %d %s", p.Status, alertOf(p.Text))
 	}
 }
@@ -439,7 +439,7 @@ func TestDeskScopesAndTenants(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	own := s.loggedIn(s.box.Token)
-	p := own.submit(own.fields(nil), named{"mine.pdf", samplePDF})
+	p := own.submit(own.filledWith(nil), named{"mine.pdf", samplePDF})
 	id := strings.TrimPrefix(p.Path, "/console/sign/")
 	cert := s.buy("automatic", nil).ID
 	token := func(scopes ...string) string {
@@ -485,7 +485,7 @@ func TestDeskScopesAndTenants(t *testing.T) {
 		t.Error("a certificate that the token may not use can be chosen")
 	}
 	blind := s.loggedIn(token("POST:*/EU-QES_automatic"))
-	if p := blind.submit(blind.fields(nil), named{"a.pdf", samplePDF}); p.Status != 200 || signedRef.FindString(p.Text) != "" || !strings.Contains(p.Text, "but not download") {
+	if p := blind.submit(blind.filledWith(nil), named{"a.pdf", samplePDF}); p.Status != 200 || signedRef.FindString(p.Text) != "" || !strings.Contains(p.Text, "but not download") {
 		t.Errorf("signing by who may only sign: %d %s", p.Status, alertOf(p.Text))
 	}
 	unlisted := s.loggedIn(token("POST:*/EU-QES_automatic", "GET:*/signatures"))
@@ -802,7 +802,7 @@ func TestDeskOtherSitesCannotAct(t *testing.T) {
 	s := newSite(t)
 	v := s.loggedIn(s.box.Token)
 	cert := s.box.Certificates["automatic"]
-	b, kind := formOf(t, v.fields(nil), named{"a.pdf", samplePDF})
+	b, kind := formOf(t, v.filledWith(nil), named{"a.pdf", samplePDF})
 	for name, header := range map[string][]string{
 		"fetch metadata": {"Sec-Fetch-Site", "cross-site"}, "same site": {"Sec-Fetch-Site", "same-site"}, "origin": {"Origin", "https://evil.example"}, "opaque": {"Origin", "null"},
 	} {
@@ -842,7 +842,7 @@ func TestDeskMarkup(t *testing.T) {
 			t.Errorf("page of %q: %d", text, p.Status)
 		}
 		harmlessDesk(t, "page", p)
-		p = v.submit(v.fields(map[string]string{"title": text}), named{text + ".pdf", doc})
+		p = v.submit(v.filledWith(map[string]string{"title": text}), named{text + ".pdf", doc})
 		harmlessDesk(t, "outcome", p)
 		id := strings.TrimPrefix(p.Path, "/console/sign/")
 		harmlessDesk(t, "record", v.get("/console/records/"+id))

@@ -36,7 +36,7 @@ func TestExamplesRun(t *testing.T) {
 				case strings.HasSuffix(path, "{token}"):
 					where = strings.Replace(path, "{token}", token, 1)
 				case strings.HasSuffix(path, "/password"):
-					where = strings.Replace(path, "{id}", certificateOf(t, base, box, "EU-QES_automatic"), 1)
+					where = strings.Replace(path, "{id}", exampleCertificate(t, base, box, "EU-QES_automatic"), 1)
 				case strings.HasSuffix(path, "/replace"):
 					body := `{"inputDocuments":"` + b64(samplePDF) + `","signers":[{"name":"A","surname":"B","email":"a@example.org","authentication":["email"],"signatures":[]}]}`
 					id := made(t, base, box, "POST", "/EU-SES", body, "id")
@@ -108,7 +108,7 @@ func made(t *testing.T, base string, box *Sandbox, method, path, body, member st
 	return text
 }
 
-func certificateOf(t *testing.T, base string, box *Sandbox, kind string) string {
+func exampleCertificate(t *testing.T, base string, box *Sandbox, kind string) string {
 	t.Helper()
 	return made(t, base, box, "GET", "/certificates?state=DONE&certificateType="+kind, "", "id")
 }

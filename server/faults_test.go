@@ -145,7 +145,7 @@ func TestTwoWorkersOneResult(t *testing.T) {
 		if err != nil || res.Bad != nil {
 			t.Errorf("audit: %v %v", err, res)
 		}
-		room.exec(t, `update signing_intents set outcome = case outcome when 'SIGNED' then 'UNKNOWN' else 'SIGNED' end where outcome in ('SIGNED', 'UNKNOWN')
+		room.execute(t, `update signing_intents set outcome = case outcome when 'SIGNED' then 'UNKNOWN' else 'SIGNED' end where outcome in ('SIGNED', 'UNKNOWN')
 			and signature_id = (select signature_id from signing_intents where outcome = 'UNKNOWN' limit 1)`)
 		if res, err := room.VerifyAudit(context.Background()); err != nil || res.Bad == nil {
 			t.Errorf("the uses of a key were exchanged, and nobody noticed: %v", err)

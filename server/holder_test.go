@@ -27,7 +27,7 @@ import (
 )
 
 // exec changes rows, as somebody who can write to the database does.
-func (s *Server) exec(t *testing.T, query string, args ...any) {
+func (s *Server) execute(t *testing.T, query string, args ...any) {
 	t.Helper()
 	err := s.db.Write(context.Background(), func(tx *store.Tx) error {
 		_, err := tx.Exec(context.Background(), query, args...)
@@ -173,7 +173,7 @@ func TestDatabaseDoesNotReveal(t *testing.T) {
 		}
 		for _, columns := range [][]string{{"link"}, {"browser"}, {"link", "browser"}} {
 			for _, column := range columns {
-				room.exec(t, `update certificates set `+column+` = $1 where id = $2`, read(column, own.ID), victim.ID)
+				room.execute(t, `update certificates set `+column+` = $1 where id = $2`, read(column, own.ID), victim.ID)
 			}
 			for _, at := range []string{link, victim.CertificateLink} {
 				for _, form := range []url.Values{nil, {"action": {"reveal"}}} {
@@ -183,7 +183,7 @@ func TestDatabaseDoesNotReveal(t *testing.T) {
 				}
 			}
 		}
-		room.exec(t, `update certificates set credentials_once = $1 where id = $2`, read("credentials_once", victim.ID), own.ID)
+		room.execute(t, `update certificates set credentials_once = $1 where id = $2`, read("credentials_once", victim.ID), own.ID)
 		if page := s.page(own.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") != "" {
 			t.Error("the credentials of another order show")
 		}
@@ -203,12 +203,12 @@ func TestDatabaseDoesNotProve(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, v := range map[string][]byte{"moved": proven, "written": []byte(`{"commonName":"Mario Rossi"}`), "none": nil} {
-		room.exec(t, `update certificates set certified = $1, state = 'WORKING' where id = $2`, v, own.ID)
+		room.execute(t, `update certificates set certified = $1, state = 'WORKING' where id = $2`, v, own.ID)
 		if _, err := room.sig.enroll.Issue(context.Background(), own.ID); err == nil {
 			t.Errorf("%s: a certificate is issued", name)
 		}
 	}
-	room.exec(t, `update certificates set certified = null, state = 'NEW' where id = $1`, own.ID)
+	room.execute(t, `update certificates set certified = null, state = 'NEW' where id = $1`, own.ID)
 }
 
 // A kind that was rewritten in the database asks for no one-time password, and
@@ -219,8 +219,8 @@ func TestDatabaseDoesNotChangeTheKind(t *testing.T) {
 		c := s.buy("otp", nil)
 		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
 		who := m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
-		room.exec(t, `update credentials set kind = 'automatic', totp = null where id = $1`, c.ID)
-		room.exec(t, `update certificates set kind = 'automatic', security_level = 1 where id = $1`, c.ID)
+		room.execute(t, `update credentials set kind = 'automatic', totp = null where id = $1`, c.ID)
+		room.execute(t, `update certificates set kind = 'automatic', security_level = 1 where id = $1`, c.ID)
 		if r := s.sign(b64(samplePDF), who); r.State != "ERROR" || r.number() != 110 {
 			t.Errorf("%s %d", r.State, r.number())
 		}

@@ -403,11 +403,11 @@ func TestDatabaseDoesNotAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, column := range []string{"answer", "sealed", "token"} {
-			w.room.exec(t, `update identification_requests set token = '' where `+ofAttacker)
+			w.room.execute(t, `update identification_requests set token = '' where `+ofAttacker)
 			if column == "token" {
-				w.room.exec(t, `update identification_requests set token = $1 where `+where, token)
+				w.room.execute(t, `update identification_requests set token = $1 where `+where, token)
 			} else {
-				w.room.exec(t, `update identification_requests set token = $1, `+column+` = (select `+column+` from identification_requests where `+where+`) where `+ofAttacker, token)
+				w.room.execute(t, `update identification_requests set token = $1, `+column+` = (select `+column+` from identification_requests where `+where+`) where `+ofAttacker, token)
 			}
 			for _, path := range []string{own, strings.Replace(own, attackers.ID, victims.ID, 1), strings.Replace(back, victims.ID, attackers.ID, 1)} {
 				w.visit(attacker, w.urls[1]+path, nil)

@@ -16,9 +16,9 @@ import (
 func (s *Server) copyRows(t *testing.T, table, where string, args ...any) (back func()) {
 	t.Helper()
 	kept := "kept_" + table + "_" + store.NewID()
-	s.exec(t, `create table `+kept+` as select * from `+table+` where 1 = 0`)
-	s.exec(t, `insert into `+kept+` select * from `+table+` where `+where, args...)
-	return func() { s.exec(t, `insert into `+table+` select * from `+kept) }
+	s.execute(t, `create table `+kept+` as select * from `+table+` where 1 = 0`)
+	s.execute(t, `insert into `+kept+` select * from `+table+` where `+where, args...)
+	return func() { s.execute(t, `insert into `+table+` select * from `+kept) }
 }
 
 // A token that was deleted has no records signed that wait, though somebody who writes
@@ -52,9 +52,9 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		line := room.field(t, `select line_id from tokens where id = $1`, other)
 		becomes := func(id, line string) (undo func()) { // what nobody but the server may say
 			hash := []byte(id)
-			room.exec(t, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at, mac)
+			room.execute(t, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at, mac)
 				select $1, $2, account_id, $3, created_at, mac from tokens where id = $4`, hash, id, line, other)
-			return func() { room.exec(t, `delete from spent_tokens where refresh_hash = $1`, hash) }
+			return func() { room.execute(t, `delete from spent_tokens where refresh_hash = $1`, hash) }
 		}
 		deleted := func(id string) {
 			t.Helper()
@@ -97,7 +97,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		if a := approve(record, otherSecret); a.Status == 200 {
 			unsigned("the asker was put back", record)
 		}
-		room.exec(t, `delete from tokens where id = $1`, id)
+		room.execute(t, `delete from tokens where id = $1`, id)
 
 		// The asker is deleted, and said to have become another.
 		id, secret = token(s.apiKey())
@@ -133,7 +133,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		unsigned("the approver was put back", record)
-		room.exec(t, `delete from tokens where id = $1`, third)
+		room.execute(t, `delete from tokens where id = $1`, third)
 		s.verifyAudit()
 	})
 }
@@ -180,7 +180,7 @@ func TestReturnedClientCertificates(t *testing.T) {
 			t.Fatal(err)
 		}
 		block, _ = pem.Decode(text)
-		room.exec(t, `update client_certificates set fingerprint = $1 where id = $2`, enroll.Fingerprint(block.Bytes), made.ID)
+		room.execute(t, `update client_certificates set fingerprint = $1 where id = $2`, enroll.Fingerprint(block.Bytes), made.ID)
 		if knows() {
 			t.Error("one that nobody registered counts")
 		}

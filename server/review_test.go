@@ -162,7 +162,7 @@ func TestApprovalIsOfWhatWasShown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			room.exec(t, sql, o.ID)
+			room.execute(t, sql, o.ID)
 			for digest, headers := range map[string][]string{shown.Digest: admin, "": admin} {
 				a := s.do("POST", "/certificates/"+o.ID+"/review", m{"approve": true, "digest": digest}, headers...)
 				if a.Status < 400 {
@@ -174,12 +174,12 @@ func TestApprovalIsOfWhatWasShown(t *testing.T) {
 			}
 			// Nor does another way lead on from there.
 			s.page(o.CertificateLink, url.Values{"action": {"approve"}})
-			room.exec(t, `update certificates set state = 'WORKING' where id = $1`, o.ID)
+			room.execute(t, `update certificates set state = 'WORKING' where id = $1`, o.ID)
 			if c, err := room.sig.enroll.Issue(ctx, o.ID); err == nil && c.State == enroll.Done {
 				t.Errorf("%s: issued as %s", name, c.SubjectDN)
 			}
-			room.exec(t, `delete from identifications where certificate_id = $1`, o.ID)
-			room.exec(t, `delete from certificates where id = $1`, o.ID)
+			room.execute(t, `delete from identifications where certificate_id = $1`, o.ID)
+			room.execute(t, `delete from certificates where id = $1`, o.ID)
 		}
 		o := s.buyWaiting(eve)
 		if a := s.do("POST", "/certificates/"+o.ID+"/review", m{"approve": true, "digest": strings.Repeat("0", 64)}, admin...); a.Status != 409 || a.code() != 145 {
@@ -217,13 +217,13 @@ func TestSealedForOneColumn(t *testing.T) {
 			"the detail of evidence":      `(select detail from identifications where certificate_id = $1 and state = 'PENDING')`,
 			"the link":                    `link`, "what was proven": `certified`, "the credentials": `credentials_once`,
 		} {
-			room.exec(t, `update certificates set browser = `+column+` where id = $1`, victim.ID)
+			room.execute(t, `update certificates set browser = `+column+` where id = $1`, victim.ID)
 			for _, form := range []url.Values{nil, {"action": {"reveal"}}} {
 				if page := s.page(victim.CertificateLink, form); element(page, "certificate-password") != "" || strings.Contains(page, `id="reveal"`) {
 					t.Errorf("%s as browser: %s", name, page)
 				}
 			}
-			room.exec(t, `update certificates set browser = $1 where id = $2`, browser, victim.ID)
+			room.execute(t, `update certificates set browser = $1 where id = $2`, browser, victim.ID)
 		}
 	})
 }
@@ -453,14 +453,14 @@ func TestCertificateManipulations(t *testing.T) {
 		tables := []string{"certificates", "identifications", "authority_issued"}
 		keep := func(as string) {
 			for _, table := range tables {
-				room.exec(t, `create table `+as+`_`+table+` as select * from `+table)
+				room.execute(t, `create table `+as+`_`+table+` as select * from `+table)
 			}
 		}
 		reset := func(as string) {
 			t.Helper()
 			for _, table := range tables {
-				room.exec(t, `delete from `+table)
-				room.exec(t, `insert into `+table+` select * from `+as+`_`+table)
+				room.execute(t, `delete from `+table)
+				room.execute(t, `insert into `+table+` select * from `+as+`_`+table)
 			}
 		}
 		keep("old")
@@ -519,7 +519,7 @@ func TestCertificateManipulations(t *testing.T) {
 		}
 		for name, list := range edits {
 			for _, e := range list {
-				room.exec(t, e.sql, e.id)
+				room.execute(t, e.sql, e.id)
 			}
 			if r, err := room.VerifyAudit(ctx); err != nil || r.Bad == nil {
 				t.Errorf("%s: not found (%v)", name, err)
@@ -530,8 +530,8 @@ func TestCertificateManipulations(t *testing.T) {
 		t.Logf("%d kinds", len(edits))
 		// What the log says was revoked is served so, with an old row that was good once.
 		for id, want := range map[string]int{revoked.ID: 0, held.ID: authority.ReasonHold} {
-			room.exec(t, back, id)
-			room.exec(t, `update authority_crl set next_update = 0`)
+			room.execute(t, back, id)
+			room.execute(t, `update authority_crl set next_update = 0`)
 			if got, listed := s.revocation(room, id); got == nil || *got != want || !listed {
 				t.Errorf("served as %v, on the list %v", got, listed)
 			}
@@ -544,7 +544,7 @@ func TestCertificateManipulations(t *testing.T) {
 		}
 		s.do("POST", "/certificates/"+shown.ID+"/revoke", nil)
 		s.revocation(room, shown.ID)
-		room.exec(t, `update authority_crl set crl = $1 where name = 'ca'`, list)
+		room.execute(t, `update authority_crl set crl = $1 where name = 'ca'`, list)
 		if got, listed := s.revocation(room, shown.ID); got == nil || !listed {
 			t.Errorf("with an old list: %v %v", got, listed)
 		}

@@ -246,26 +246,26 @@ func TestModelDatabase(t *testing.T) {
 		}
 		// The key of another in a row whose password is known.
 		kept := row("sealed", own.ID)
-		room.exec(t, `update credentials set sealed = $1 where id = $2`, row("sealed", victim.ID), own.ID)
+		room.execute(t, `update credentials set sealed = $1 where id = $2`, row("sealed", victim.ID), own.ID)
 		if n := sign(own, codeOf(t, own.secret, 0)); n == 0 {
 			t.Errorf("sign: another's key in the own row: %d", n)
 		}
-		room.exec(t, `update credentials set sealed = $1 where id = $2`, kept, own.ID)
+		room.execute(t, `update credentials set sealed = $1 where id = $2`, kept, own.ID)
 		// The own device in the row of another.
 		device := row("totp", victim.ID)
-		room.exec(t, `update credentials set totp = $1, totp_step = 0 where id = $2`, row("totp", own.ID), victim.ID)
+		room.execute(t, `update credentials set totp = $1, totp_step = 0 where id = $2`, row("totp", own.ID), victim.ID)
 		if n := sign(victim, codeOf(t, own.secret, 1)); n == 0 {
 			t.Error("replace factor: a device of one's own in another's row signs")
 		}
-		room.exec(t, `update credentials set totp = $1, totp_step = 0 where id = $2`, device, victim.ID)
+		room.execute(t, `update credentials set totp = $1, totp_step = 0 where id = $2`, device, victim.ID)
 		// A lower level, a word of approval.
-		room.exec(t, `update certificates set security_level = 1 where id = $1`, victim.ID)
+		room.execute(t, `update certificates set security_level = 1 where id = $1`, victim.ID)
 		if n := sign(victim, codeOf(t, victim.secret, 0)); n != 112 {
 			t.Errorf("sign: with a level that was lowered: %d", n)
 		}
 		id := s.waiting()
-		room.exec(t, `update signatures set approval = 'APPROVED', approved_by = token_id where id = $1`, id)
-		room.exec(t, `update signatures set lease_until = 1, updated_at = 1 where id = $1`, id) // so that the sweep finds it
+		room.execute(t, `update signatures set approval = 'APPROVED', approved_by = token_id where id = $1`, id)
+		room.execute(t, `update signatures set lease_until = 1, updated_at = 1 where id = $1`, id) // so that the sweep finds it
 		if err := sweep(room.sig.signing); err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func TestModelDatabase(t *testing.T) {
 		if a := s.do("POST", "/certificates/"+own.ID+"/revoke", nil); a.Status != 200 {
 			t.Fatal(a.Message)
 		}
-		room.exec(t, `update certificates set state = 'DONE' where id = $1`, own.ID)
+		room.execute(t, `update certificates set state = 'DONE' where id = $1`, own.ID)
 		if n := sign(own, codeOf(t, own.secret, 1)); n == 0 {
 			t.Error("revoke: a revoked certificate signs again")
 		}
