@@ -27,7 +27,7 @@ func confirming(page string) url.Values {
 func TestFilledInIsConfirmed(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		w := newTwins(t, s, pretend{time.Minute})
+		w := newTwins(t, s, pretend{until: time.Minute})
 		c := s.buy("automatic", m{"certificateOwner": "Order 12", "subject": m{"surname": "Prova"}})
 		holder := aBrowser(t)
 		identified := func() string {

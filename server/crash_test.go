@@ -119,7 +119,7 @@ func (p *program) postAs(c SandboxCredentials, o m, key string) *record {
 	return p.read(req)
 }
 
-func (p *program) get(id string) *record {
+func (p *program) recordOf(id string) *record {
 	req, err := http.NewRequestWithContext(context.Background(), "GET", "http://"+p.addr+"/signatures/"+id, nil)
 	if err != nil {
 		return nil
@@ -149,7 +149,7 @@ func (p *program) settle(ids []string) {
 	end := time.Now().Add(3 * time.Minute)
 	for _, id := range ids {
 		for {
-			r := p.get(id)
+			r := p.recordOf(id)
 			if r != nil && r.State == "DONE" {
 				break
 			}
@@ -346,7 +346,7 @@ func TestPoisonThatKills(t *testing.T) {
 		}
 		p.start("ROGITO_TEST_CRASH_AT=before-sign")
 		for range await.Within(6 * time.Second) {
-			if got := p.get(r.ID); got == nil {
+			if got := p.recordOf(r.ID); got == nil {
 				break
 			} else if got.State == "ERROR" {
 				if got.number() != 119 {

@@ -743,7 +743,7 @@ func TestCSCTwoServers(t *testing.T) {
 	for range 2 {
 		srv := httptest.NewServer(s.rooms().Handler())
 		t.Cleanup(srv.Close)
-		callers = append(callers, &cscCaller{t, srv.URL, "v1", s.box.Token})
+		callers = append(callers, &cscCaller{t: t, url: srv.URL, v: "v1", bearer: s.box.Token})
 	}
 	algo := callers[0].algoOf(id)
 	for round := range 10 {
@@ -795,7 +795,7 @@ func TestCSCKilled(t *testing.T) {
 		made := 0
 		for i, point := range []string{"", "before-intent", "intended", "using", "used", "signed", "stored"} {
 			box := p.box()
-			c := &cscCaller{t, "http://" + p.addr, "v2", box.Token}
+			c := &cscCaller{t: t, url: "http://" + p.addr, v: "v2", bearer: box.Token}
 			if id == "" {
 				for _, one := range c.must("credentials/list", m{"credentialInfo": true})["credentialInfos"].([]any) {
 					if one.(m)["description"] == "automatic signature" {
@@ -847,7 +847,7 @@ func TestCSCPanics(t *testing.T) {
 	p := newProgram(t, "")
 	p.start("ROGITO_TEST_PANIC_AT=using")
 	box := p.box()
-	c := &cscCaller{t, "http://" + p.addr, "v2", box.Token}
+	c := &cscCaller{t: t, url: "http://" + p.addr, v: "v2", bearer: box.Token}
 	id := ""
 	for _, one := range c.must("credentials/list", m{"credentialInfo": true})["credentialInfos"].([]any) {
 		if one.(m)["description"] == "automatic signature" {

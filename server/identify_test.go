@@ -152,7 +152,7 @@ var elsa = m{"subject": m{"givenName": "Elsa", "surname": "Prova", "fiscalCode":
 func TestIdentifiedAcrossServers(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		w := newTwins(t, s, pretend{time.Minute})
+		w := newTwins(t, s, pretend{until: time.Minute})
 		c := s.buy("otp", elsa)
 		holder := aBrowser(t)
 		status, page := w.visit(holder, w.at(0, c.CertificateLink), nil)
@@ -207,7 +207,7 @@ func (s *site) pageOf(browser *http.Client, link string, form url.Values) string
 func TestAnswerInAnotherBrowser(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	w := newTwins(t, s, pretend{time.Minute})
+	w := newTwins(t, s, pretend{until: time.Minute})
 	c := s.buy("automatic", elsa)
 	attacker, victim := aBrowser(t), aBrowser(t)
 	answer := w.answers(w.begin(attacker, 0, c))
@@ -246,7 +246,7 @@ func TestAnswerInAnotherBrowser(t *testing.T) {
 func TestRefusedIdentifications(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	w := newTwins(t, s, pretend{time.Minute})
+	w := newTwins(t, s, pretend{until: time.Minute})
 	browser := aBrowser(t)
 	credit := s.credit()
 	c := s.buy("automatic", elsa)
@@ -320,7 +320,7 @@ func TestRefusedIdentifications(t *testing.T) {
 func TestLateAnswer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	w := newTwins(t, s, pretend{-time.Second})
+	w := newTwins(t, s, pretend{until: -time.Second})
 	c := s.buy("automatic", elsa)
 	browser := aBrowser(t)
 	if status, page := w.visit(browser, w.urls[0]+"/spid/acs", w.answers(w.begin(browser, 0, c))); status != 422 || !strings.Contains(page, "too late") {
@@ -339,7 +339,7 @@ func TestLateAnswer(t *testing.T) {
 func TestDeparture(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	w := newTwins(t, s, pretend{time.Minute})
+	w := newTwins(t, s, pretend{until: time.Minute})
 	c := s.buy("automatic", nil)
 	resp, err := aBrowser(t).Get(w.at(0, c.CertificateLink) + provider)
 	if err != nil {
@@ -391,7 +391,7 @@ func (w *twins) stays(browser *http.Client, answer url.Values) string {
 func TestDatabaseDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		w := newTwins(t, s, pretend{time.Minute})
+		w := newTwins(t, s, pretend{until: time.Minute})
 		victims, attackers := s.buy("automatic", elsa), s.buy("automatic", elsa)
 		victim, attacker := aBrowser(t), aBrowser(t)
 		back := w.stays(victim, w.answers(w.begin(victim, 0, victims)))
@@ -424,7 +424,7 @@ func TestDatabaseDoesNotAnswer(t *testing.T) {
 func TestEvidenceIsErased(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	w := newTwins(t, s, pretend{time.Minute})
+	w := newTwins(t, s, pretend{until: time.Minute})
 	ctx := context.Background()
 	identified := func() (bought, []string) {
 		c, browser := s.buy("automatic", elsa), aBrowser(t)
@@ -477,7 +477,7 @@ func TestEvidenceIsErased(t *testing.T) {
 func TestIdentifiedOtherwise(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	w := newTwins(t, s, pretend{time.Minute})
+	w := newTwins(t, s, pretend{until: time.Minute})
 	c := s.buy("automatic", elsa)
 	attacker, holder := aBrowser(t), aBrowser(t)
 	s.holder = attacker

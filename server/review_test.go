@@ -233,7 +233,7 @@ func TestSealedForOneColumn(t *testing.T) {
 func TestFixedBrowserRevealsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	w := newTwins(t, s, pretend{1 << 40})
+	w := newTwins(t, s, pretend{until: 1 << 40})
 	planted := strings.Repeat("ATTACKER", 8)[:52]
 	reveal := func(link string) string {
 		r, err := http.NewRequest(http.MethodPost, link, strings.NewReader("action=reveal"))

@@ -168,7 +168,7 @@ func (x *rowsTried) order() []*rowTable {
 func (x *rowsTried) keep(as string) {
 	x.t.Helper()
 	for _, t := range x.tables {
-		x.room.exec(x.t, `create table `+as+`_`+t.name+` as select * from `+t.name)
+		x.room.execute(x.t, `create table `+as+`_`+t.name+` as select * from `+t.name)
 	}
 	b, err := os.ReadFile(x.witness)
 	if err != nil {
@@ -420,7 +420,7 @@ func (x *rowsTried) outcome(s *rowSubject, listed bool) string {
 }
 
 func newRowsTried(t *testing.T, database string) *rowsTried {
-	x := &rowsTried{counts: map[string]int{}, listed: map[string]bool{}, whole: os.Getenv("ROGITO_TEST_ROWS") != "", dice: rand.New(rand.NewPCG(1, 2)), method: pretend{1 << 40}}
+	x := &rowsTried{counts: map[string]int{}, listed: map[string]bool{}, whole: os.Getenv("ROGITO_TEST_ROWS") != "", dice: rand.New(rand.NewPCG(1, 2)), method: pretend{until: 1 << 40}}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*x.serving.Load()).ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)
 	x.site = newSite(t, func(c *Config) { c.Database = database })
