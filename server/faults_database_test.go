@@ -120,7 +120,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 	// nobody waits for is done in the end.
 	failed := 0
 	for _, id := range ids {
-		if r := p.get(id); waited[id] && r != nil && r.State == "ERROR" && r.number() == 119 {
+		if r := p.recordOf(id); waited[id] && r != nil && r.State == "ERROR" && r.number() == 119 {
 			failed++
 			continue
 		}

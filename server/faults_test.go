@@ -179,7 +179,7 @@ func TestPoison(t *testing.T) {
 		end := time.Now().Add(40 * time.Second)
 		for bad.State != "ERROR" && time.Now().Before(end) {
 			await.Pause()
-			if r := p.get(bad.ID); r != nil {
+			if r := p.recordOf(bad.ID); r != nil {
 				bad = r
 			}
 		}
