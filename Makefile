@@ -83,7 +83,7 @@ soak: ## long faults, half an hour: kill -9 two hundred times under load on each
 	set -o pipefail; ROGITO_TEST_SOAK=1 go test -count=1 -p 1 -timeout 90m -v \
 		-run 'Kill|PowerCut|Backlog|Poison|TwoWorkers|DatabaseGoesAway|SlowReceivers' ./server/... \
 		| grep -v -e '^=== ' -e 'no test files' -e 'no tests to run'
-	ROGITO_TEST_SOAK=1 go test -timeout 60m -v -run 'TenantSweep|IdleConnections|SlowLoris|RapidReset|Reproducible' . ./server
+	ROGITO_TEST_SOAK=1 go test -timeout 60m -v -run 'TenantSweep|IdleConnections|SlowLoris|RapidReset|Reproducible' . ./server ./server/internal/account
 
 drain: ## twenty times: four processes empty a line of 20,000, and four servers sign 20,000 records that wait: an hour
 	.ci/need postgres
@@ -108,7 +108,7 @@ interop: ## other implementations read ours, we read theirs
 
 identify: ## SPID and CIE against counterparts that others wrote, installed from PyPI
 	.ci/need xmlsec1 openssl python3
-	ROGITO_IDENTIFY=1 go test -count=1 -timeout 30m -v -run Counterpart ./server ./server/internal/identify/...
+	ROGITO_IDENTIFY=1 go test -count=1 -timeout 30m -v -run Counterpart ./server/internal/identify/...
 
 # CSC=all tries every format with every key and version; ROGITO_CSC_KILLS=50 kills fifty times.
 csc: ## remote keys: our client against a provider of the tests, our server against pyHanko (PyPI) and the EU's library (Maven)

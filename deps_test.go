@@ -154,6 +154,7 @@ server/internal/operator    server/internal/account server/internal/csc/server s
 server/internal/doctor      tsl internal/pkix internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request server/internal/remote
 server                      internal/draw internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 server/servertest           server/internal/disk
+server/servertest/sitetest  . adestest internal/* server server/internal/* server/servertest test/*
 
 cmd/rogito                  . ades adestest asic cades jades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/message internal/pec internal/visible internal/version internal/redact internal/fetch report/paper
 `
@@ -260,7 +261,7 @@ func TestPureRoomsStayPure(t *testing.T) {
 }
 
 // testRooms serve tests and are linked into nothing else.
-var testRooms = []string{"internal/corpus", "internal/draw/drawtest", "internal/film/filmtest", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest", "server/internal/memory/memorytest"}
+var testRooms = []string{"internal/corpus", "internal/draw/drawtest", "internal/film/filmtest", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest", "server/internal/memory/memorytest", "server/servertest", "server/servertest/sitetest"}
 
 func TestTestRoomsStayInTests(t *testing.T) {
 	for pkg, deps := range imports(t) {

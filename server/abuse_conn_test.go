@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/network"
 )
 
@@ -84,17 +84,17 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 		most = idle * 4 / 5
 		t.Logf("%d connections, %d allowed", idle, most)
 	}
-	r := start(t, func(c *Config) { c.Limits.Connections = most })
-	before := latency(t, r.url, 100)
+	r := start(t, func(c *server.Config) { c.Limits.Connections = most })
+	before := latency(t, r.URL, 100)
 	var conns []net.Conn
 	for i := range idle {
-		c := dial(t, r.addr)
+		c := dial(t, r.Addr)
 		if i%2 == 0 { // half of them have been served once
 			io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
 		}
 		conns = append(conns, c)
 	}
-	undisturbed(t, before, latency(t, r.url, 100))
+	undisturbed(t, before, latency(t, r.URL, 100))
 	if alive := alive(conns); alive > most {
 		t.Errorf("%d connections are open, %d are allowed", alive, most)
 	}
@@ -123,12 +123,12 @@ func alive(conns []net.Conn) (n int) {
 func TestSlowLoris(t *testing.T) {
 	await.All(t)
 	t.Parallel()
-	r := start(t, func(c *Config) { c.Limits.Connections = 1000 })
-	before := latency(t, r.url, 100)
+	r := start(t, func(c *server.Config) { c.Limits.Connections = 1000 })
+	before := latency(t, r.URL, 100)
 	end := time.Now().Add(time.Minute)
 	var wg sync.WaitGroup
 	for range 300 {
-		c := dial(t, r.addr)
+		c := dial(t, r.Addr)
 		wg.Go(func() {
 			io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: a\r\nX: ")
 			for now := range time.Tick(200 * time.Millisecond) {
@@ -142,14 +142,14 @@ func TestSlowLoris(t *testing.T) {
 			t.Error("a slow header is still read after a minute")
 		})
 	}
-	undisturbed(t, before, latency(t, r.url, 100))
+	undisturbed(t, before, latency(t, r.URL, 100))
 	wg.Wait()
 }
 
 // framer is a bare HTTP/2 connection.
 func framer(t *testing.T, r *running) (*http2.Framer, net.Conn) {
 	t.Helper()
-	c, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) //nolint:gosec // a test's own certificate
+	c, err := tls.Dial("tcp", r.Addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) //nolint:gosec // a test's own certificate
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,14 +176,14 @@ func headerBlock(more ...string) []byte {
 func tlsServer(t *testing.T) *running {
 	t.Helper()
 	cert, key := selfSigned(t, t.TempDir())
-	return start(t, func(c *Config) { c.TLS = network.TLSConfig{Cert: cert, Key: key} })
+	return start(t, func(c *server.Config) { c.TLS = network.TLSConfig{Cert: cert, Key: key} })
 }
 
 // HTTP/2 requests that are taken back as soon as they are sent: the connection
 // is cut off, and others are served.
 func TestRapidReset(t *testing.T) {
 	r := tlsServer(t)
-	before := latency(t, r.url, 30)
+	before := latency(t, r.URL, 30)
 	most := 0
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -210,7 +210,7 @@ func TestRapidReset(t *testing.T) {
 			await.Pause()
 		}
 	})
-	during := latency(t, r.url, 30)
+	during := latency(t, r.URL, 30)
 	stop()
 	wg.Wait()
 	t.Logf("%d connections were cut off", cut)
@@ -245,7 +245,7 @@ func TestEndlessHeaders(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{
 		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a test's own certificate
 	}}
-	req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, r.url+"/healthz", nil)
+	req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, r.URL+"/healthz", nil)
 	for i := range 100 {
 		req.Header.Set(fmt.Sprint("X-Large-", i), strings.Repeat("x", 2<<10))
 	}

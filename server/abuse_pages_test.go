@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,20 +16,15 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/ca"
+	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
-
-// Texts that would run, or break out, where a page forgets to escape them.
-var hostileTexts = []string{
-	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`, `</title><svg onload=alert(1)>`, `{{.}}${7*7}`, `javascript:alert(1)`, `&lt;b&gt;`,
-}
-
-var runs = regexp.MustCompile(`(?i)<script|<img src=x|<svg|<[a-z][^>]*\son[a-z]+\s*=|<[a-z][^>]*(href|src|action)\s*=\s*["']?javascript`)
 
 // harmless holds a page to what every page keeps: nothing of the texts runs,
 // nothing may be loaded or framed, and no script at all is allowed.
 func harmless(t *testing.T, name string, h http.Header, page string) {
 	t.Helper()
-	if found := runs.FindString(page); found != "" {
+	if found := sitetest.Runs.FindString(page); found != "" {
 		t.Errorf("%s: %q would run", name, found)
 	}
 	csp := h.Get("Content-Security-Policy")
@@ -67,8 +61,8 @@ func hostileSigner(t *testing.T, name string) []byte {
 func TestPagesShowText(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for _, text := range hostileTexts {
-		c := s.buy("automatic", m{"certificateOwner": text, "subject": m{"givenName": text, "surname": "x", "organization": text}})
+	for _, text := range sitetest.HostileTexts {
+		c := s.Buy("automatic", m{"certificateOwner": text, "subject": m{"givenName": text, "surname": "x", "organization": text}})
 		resp, err := http.Get(c.CertificateLink)
 		if err != nil {
 			t.Fatal(err)
@@ -80,18 +74,18 @@ func TestPagesShowText(t *testing.T) {
 			t.Error("certificateLink can be framed")
 		}
 
-		pdf := bytes.Replace(samplePDF, []byte("Sample"), []byte("Sam<a>"), 1)
-		r := s.sign(m{"sourceType": "base64", "payload": b64(pdf), "name": text}, m{"title": text, "description": text}, optionsOf(m{"signerImage": m{"reason": text}}))
+		pdf := bytes.Replace(sitetest.SamplePDF, []byte("Sample"), []byte("Sam<a>"), 1)
+		r := s.Sign(m{"sourceType": "base64", "payload": b64(pdf), "name": text}, m{"title": text, "description": text}, optionsOf(m{"signerImage": m{"reason": text}}))
 		for _, accept := range []string{"text/html", "application/json", "text/plain"} {
-			resp, page := s.raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", accept)
+			resp, page := s.Raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", accept)
 			if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 				harmless(t, "audit", resp.Header, string(page))
 			} else if resp.Header.Get("X-Content-Type-Options") != "nosniff" && accept != "application/json" {
 				t.Errorf("audit as %s: types are guessed", accept)
 			}
 		}
-		for name, doc := range map[string][]byte{"signer's name": hostileSigner(t, text), "PDF": s.download(r.ID, "signedDocument")} {
-			resp, page := s.raw("POST", "/verify", m{"inputDocument": b64(doc)}, "Accept", "text/html")
+		for name, doc := range map[string][]byte{"signer's name": hostileSigner(t, text), "PDF": s.Download(r.ID, "signedDocument")} {
+			resp, page := s.Raw("POST", "/verify", m{"inputDocument": b64(doc)}, "Accept", "text/html")
 			if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 				t.Fatalf("%s: %s", name, resp.Header.Get("Content-Type"))
 			}
@@ -99,13 +93,13 @@ func TestPagesShowText(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/enrol/" + strings.Repeat("f", 24) + "/<script>", "/enrol/x/%3Cscript%3Ealert(1)%3C/script%3E"} {
-		resp, err := http.Get(s.url + path)
+		resp, err := http.Get(s.URL + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		page, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != 404 || runs.Match(page) {
+		if resp.StatusCode != 404 || sitetest.Runs.Match(page) {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, page)
 		}
 	}
@@ -117,7 +111,7 @@ func TestPagesShowText(t *testing.T) {
 func TestOtherSitesCannotAct(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	c := s.buy("automatic", nil)
+	c := s.Buy("automatic", nil)
 	for name, headers := range map[string][]string{
 		"fetch metadata": {"Sec-Fetch-Site", "cross-site"},
 		"same site":      {"Sec-Fetch-Site", "same-site"},
@@ -132,26 +126,26 @@ func TestOtherSitesCannotAct(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusForbidden || s.certificateState(c.ID) != "NEW" {
-			t.Errorf("%s: %d, %s", name, resp.StatusCode, s.certificateState(c.ID))
+		if resp.StatusCode != http.StatusForbidden || s.CertificateState(c.ID) != "NEW" {
+			t.Errorf("%s: %d, %s", name, resp.StatusCode, s.CertificateState(c.ID))
 		}
 	}
-	for _, op := range s.operations() {
-		if !op.secured {
+	for _, op := range s.Operations() {
+		if !op.Secured {
 			continue
 		}
-		path := strings.Replace(op.spelled()[0], "%s", strings.Repeat("f", 24), 1)
-		resp, _ := s.rawAs("", op.method, path, string(op.body))
+		path := strings.Replace(op.Spelled()[0], "%s", strings.Repeat("f", 24), 1)
+		resp, _ := s.RawAs("", op.Method, path, string(op.Body))
 		for _, v := range resp.Header.Values("WWW-Authenticate") {
 			if strings.HasPrefix(strings.ToLower(v), "basic") {
-				t.Errorf("%s %s asks browsers for a password", op.method, path)
+				t.Errorf("%s %s asks browsers for a password", op.Method, path)
 			}
 		}
 		if resp.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s %s is open to other sites", op.method, path)
+			t.Errorf("%s %s is open to other sites", op.Method, path)
 		}
 	}
-	if page := s.page(c.CertificateLink, url.Values{"action": {"approve"}}); element(page, "certificate-username") == "" {
+	if page := s.Page(c.CertificateLink, url.Values{"action": {"approve"}}); element(page, "certificate-username") == "" {
 		t.Error("the holder cannot act either")
 	}
 }
@@ -160,33 +154,33 @@ func TestOtherSitesCannotAct(t *testing.T) {
 func TestVerifiedIsNotKept(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	doc := s.download(s.sign(b64(append(bytes.Repeat([]byte("canary-of-verification "), 100_000), sampleTXT...))).ID, "signedDocument")
-	room := s.rooms()
+	doc := s.Download(s.Sign(b64(append(bytes.Repeat([]byte("canary-of-verification "), 100_000), sitetest.SampleTXT...))).ID, "signedDocument")
+	room := s.Rooms()
 	blobs := func() (n int) {
-		if err := room.blobs.List(context.Background(), time.Now().Add(day), func(string) error { n++; return nil }); err != nil {
+		if err := room.Parts().Blobs.List(context.Background(), time.Now().Add(day), func(string) error { n++; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
 	records := func() (n int) {
-		if err := room.db.Read().QueryRow(context.Background(), `select count(*) from signature_files`).Scan(&n); err != nil {
+		if err := room.Parts().DB.Read().QueryRow(context.Background(), `select count(*) from signature_files`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
 	b, r := blobs(), records()
 	for range 3 {
-		if a := s.do("POST", "/verify", m{"inputDocument": b64(doc)}); a.Status != 200 {
+		if a := s.Do("POST", "/verify", m{"inputDocument": b64(doc)}); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
-		if code := s.verifyForm(doc); code != 200 {
+		if code := verifyForm(s, doc); code != 200 {
 			t.Fatalf("form: %d", code)
 		}
 	}
 	if blobs() != b || records() != r {
 		t.Errorf("%d blobs more, %d rows more", blobs()-b, records()-r)
 	}
-	err := filepath.WalkDir(s.cfg.Data, func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(s.Config.Data, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -199,28 +193,28 @@ func TestVerifiedIsNotKept(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if left, err := os.ReadDir(Spool(s.cfg.Data)); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(server.Spool(s.Config.Data)); err != nil || len(left) != 0 {
 		t.Errorf("%d files in the spool, %v", len(left), err)
 	}
 }
 
-func (s *site) verifyForm(doc []byte) int {
-	s.t.Helper()
+func verifyForm(s *site, doc []byte) int {
+	s.T.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	part, _ := w.CreateFormFile("inputDocument", `<img src=x onerror=alert(1)>.p7m`)
 	_, _ = part.Write(doc)
 	w.Close()
-	req, _ := http.NewRequest(http.MethodPost, s.url+"/verify", &body)
+	req, _ := http.NewRequest(http.MethodPost, s.URL+"/verify", &body)
 	req.Header.Set("Content-Type", w.FormDataContentType())
-	req.Header.Set("Authorization", "Bearer "+s.box.Token)
+	req.Header.Set("Authorization", "Bearer "+s.Box.Token)
 	req.Header.Set("Accept", "text/html")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	defer resp.Body.Close()
 	page, _ := io.ReadAll(resp.Body)
-	harmless(s.t, "report of a form", resp.Header, string(page))
+	harmless(s.T, "report of a form", resp.Header, string(page))
 	return resp.StatusCode
 }

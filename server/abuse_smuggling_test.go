@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -77,12 +77,12 @@ func TestSmugglingCorpus(t *testing.T) {
 		t.Fatalf("only %d pairs", len(corpus))
 	}
 	for name, raw := range corpus {
-		if n, text := answersTo(t, r.addr, raw); strings.Contains(text, " 200 OK") {
+		if n, text := answersTo(t, r.Addr, raw); strings.Contains(text, " 200 OK") {
 			t.Errorf("%s: served, %d answers:\n%s", name, n, text)
 		}
 	}
 	// What is no trick still works, two on one connection.
-	n, text := answersTo(t, r.addr, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"+"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	n, text := answersTo(t, r.Addr, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"+"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	if n != 2 {
 		t.Errorf("two plain requests: %d answers:\n%s", n, text)
 	}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"io"
@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // TestAuditIsExported: a server leaves its log where it can be verified without
@@ -19,8 +21,8 @@ import (
 func TestAuditIsExported(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "exports")
-	s := newSite(t, func(c *Config) { c.Audit.Export = dir })
-	room := s.rooms()
+	s := newSite(t, func(c *server.Config) { c.Audit.Export = dir })
+	room := s.Rooms()
 	var first string
 	for range await.Within(await.Limit) {
 		if first != "" {
@@ -31,10 +33,10 @@ func TestAuditIsExported(t *testing.T) {
 		}
 	}
 	if first == "" {
-		t.Fatalf("nothing was exported\n%s", s.run.log)
+		t.Fatalf("nothing was exported\n%s", s.Run.Log)
 	}
 	for range 2 {
-		s.sign(b64(sampleTXT))
+		s.Sign(b64(sitetest.SampleTXT))
 		if err := room.ExportNow(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -60,11 +62,11 @@ func TestAuditIsExported(t *testing.T) {
 		assertMode(t, f.Name(), 0o600)
 		parts = append(parts, f)
 	}
-	res, err := VerifyExport(room.checkpointer().Public, parts...)
+	res, err := server.VerifyExport(room.Parts().Checkpointer.Public, parts...)
 	if err != nil || res.Bad != nil {
 		t.Fatalf("%+v %v", res, err)
 	}
-	if size, err := room.sig.audit.Size(t.Context()); err != nil || res.Entries != size {
+	if size, err := room.Parts().Audit.Size(t.Context()); err != nil || res.Entries != size {
 		t.Errorf("%d of %d entries: %v", res.Entries, size, err)
 	}
 	p := &patient{s, room}
@@ -79,10 +81,10 @@ func TestAuditIsExportedToABucket(t *testing.T) {
 	t.Parallel()
 	bucket := storetest.LockedS3(t)
 	at := strings.Replace(bucket.URL, "/test?", "/exports?", 1)
-	s := newSite(t, func(c *Config) {
+	s := newSite(t, func(c *server.Config) {
 		c.Audit.Export, c.S3.AccessKey, c.S3.SecretKey = at, bucket.AccessKey, bucket.SecretKey
 	})
-	room := s.rooms()
+	room := s.Rooms()
 	if err := room.ExportNow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func TestAuditIsExportedToABucket(t *testing.T) {
 	if f := p.examine(true)["audit export"]; f.State != doctor.FindingOK {
 		t.Errorf("%+v", f)
 	}
-	p.cfg.Audit.Export = strings.Replace(at, "s3://", "s3://no-such-", 1)
+	p.Config.Audit.Export = strings.Replace(at, "s3://", "s3://no-such-", 1)
 	if f := p.examine(true)["audit export"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "no-such-") {
 		t.Errorf("%+v", f)
 	}

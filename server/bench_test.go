@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server"
 )
 
 // An authenticated call of the whole server beside a bare handler, over the
@@ -57,12 +59,12 @@ func benchServer(b *testing.B) (addr, token string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, cfg, Streams{Out: &bytes.Buffer{}, Err: log, Ready: func(u string) { ready <- u }})
+		ended <- server.Run(ctx, cfg, server.Streams{Out: &bytes.Buffer{}, Err: log, Ready: func(u string) { ready <- u }})
 	}()
 	b.Cleanup(func() { cancel(); <-ended; log.Close() })
 	select {
 	case u := <-ready:
-		return strings.TrimPrefix(u, "http://"), ReadSandbox(cfg.Data).Token
+		return strings.TrimPrefix(u, "http://"), server.ReadSandbox(cfg.Data).Token
 	case err := <-ended:
 		b.Fatal(err)
 	case <-time.After(30 * time.Second):

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // sample is a block of code of docs/callbacks.md with what runs it: the driver
@@ -51,19 +52,19 @@ func TestSampleVerifiers(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, nil)
 	site := newSite(t, allow(r.URL))
-	site.sign(b64(samplePDF), m{"callback": m{"url": r.URL}})
-	first := r.wait(t, 1)[0]
+	site.Sign(b64(sitetest.SamplePDF), m{"callback": m{"url": r.URL}})
+	first := r.Wait(t, 1)[0]
 	var secret struct{ Secret, Previous string }
-	if err := json.Unmarshal(site.do("POST", "/callbacks/secret", nil).Data, &secret); err != nil {
+	if err := json.Unmarshal(site.Do("POST", "/callbacks/secret", nil).Data, &secret); err != nil {
 		t.Fatal(err)
 	}
-	site.sign(b64(samplePDF), m{"callback": m{"url": r.URL}})
-	second := r.wait(t, 2)[1]
+	site.Sign(b64(sitetest.SamplePDF), m{"callback": m{"url": r.URL}})
+	second := r.Wait(t, 2)[1]
 
 	headers := func(d delivered, more ...string) map[string]string {
 		h := map[string]string{}
 		for _, k := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {
-			h[k] = d.header.Get(k)
+			h[k] = d.Header.Get(k)
 		}
 		for i := 0; i < len(more); i += 2 {
 			h[more[i]] = more[i+1]
@@ -76,7 +77,7 @@ func TestSampleVerifiers(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := time.Now().Add(-time.Hour)
-		sig, err := w.Sign("msg_old", at, first.body)
+		sig, err := w.Sign("msg_old", at, first.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,15 +93,15 @@ func TestSampleVerifiers(t *testing.T) {
 		letter
 		good bool
 	}{
-		{"as it came", letter{secret.Previous, headers(first), string(first.body)}, true},
-		{"rotated, the new secret", letter{secret.Secret, headers(second), string(second.body)}, true},
-		{"rotated, the old secret", letter{secret.Previous, headers(second), string(second.body)}, true},
-		{"another secret", letter{secret.Secret, headers(first), string(first.body)}, false},
-		{"altered body", letter{secret.Previous, headers(first), string(first.body) + " "}, false},
-		{"another id", letter{secret.Previous, headers(first, "webhook-id", "msg_x"), string(first.body)}, false},
-		{"forged", letter{secret.Previous, headers(first, "webhook-signature", "v1,AAAA v1a,BBBB"), string(first.body)}, false},
-		{"an hour old", letter{secret.Previous, old(), string(first.body)}, false},
-		{"no time", letter{secret.Previous, headers(first, "webhook-timestamp", "0"), string(first.body)}, false},
+		{"as it came", letter{secret.Previous, headers(first), string(first.Body)}, true},
+		{"rotated, the new secret", letter{secret.Secret, headers(second), string(second.Body)}, true},
+		{"rotated, the old secret", letter{secret.Previous, headers(second), string(second.Body)}, true},
+		{"another secret", letter{secret.Secret, headers(first), string(first.Body)}, false},
+		{"altered body", letter{secret.Previous, headers(first), string(first.Body) + " "}, false},
+		{"another id", letter{secret.Previous, headers(first, "webhook-id", "msg_x"), string(first.Body)}, false},
+		{"forged", letter{secret.Previous, headers(first, "webhook-signature", "v1,AAAA v1a,BBBB"), string(first.Body)}, false},
+		{"an hour old", letter{secret.Previous, old(), string(first.Body)}, false},
+		{"no time", letter{secret.Previous, headers(first, "webhook-timestamp", "0"), string(first.Body)}, false},
 	}
 	ran := 0
 	for _, s := range samples {
@@ -148,22 +149,22 @@ func TestFailingReceiverLeavesLittle(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
 		const n = 10
 		for range n {
-			s.sign(b64(samplePDF), m{"callback": m{"url": r.URL, "retry": 0}})
+			s.Sign(b64(sitetest.SamplePDF), m{"callback": m{"url": r.URL, "retry": 0}})
 		}
-		room := s.rooms()
-		for end := time.Now().Add(30 * time.Second); room.countRows(t, `select count(*) from callbacks where active = 0`) < n; await.Pause() {
+		room := s.Rooms()
+		for end := time.Now().Add(30 * time.Second); countRows(room, t, `select count(*) from callbacks where active = 0`) < n; await.Pause() {
 			if time.Now().After(end) {
 				t.Fatal("not all deliveries are at their end after 30 s")
 			}
 		}
-		if rows := room.countRows(t, `select count(*) from callbacks`); rows != n {
+		if rows := countRows(room, t, `select count(*) from callbacks`); rows != n {
 			t.Errorf("%d rows for %d deliveries", rows, n)
 		}
-		if most := room.countRows(t, `select coalesce(max(length(payload)), 0) from audit_events where kind = 'callback'`); most == 0 || most > 1024 {
+		if most := countRows(room, t, `select coalesce(max(length(payload)), 0) from audit_events where kind = 'callback'`); most == 0 || most > 1024 {
 			t.Errorf("%d bytes in the audit log for an attempt", most)
 		}
 		said := 0
-		for _, line := range strings.Split(s.run.log.String(), "\n") {
+		for _, line := range strings.Split(s.Run.Log.String(), "\n") {
 			if strings.Contains(line, "callback") && !strings.Contains(line, "POST") {
 				said += len(line)
 			}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"io"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -19,11 +20,11 @@ func TestMissingBucketIsNamed(t *testing.T) {
 	cfg.Listen, cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = "127.0.0.1:0", t.TempDir(), -1, "error"
 	cfg.Blobs = regexp.MustCompile(`s3://[^/]+`).ReplaceAllString(bucket.URL, "s3://not-made-yet")
 	cfg.S3.AccessKey, cfg.S3.SecretKey = bucket.AccessKey, bucket.SecretKey
-	err := Run(t.Context(), cfg, Streams{Out: io.Discard, Err: io.Discard})
-	if err == nil || !strings.Contains(Explain(err), "bucket not-made-yet does not exist") {
+	err := server.Run(t.Context(), cfg, server.Streams{Out: io.Discard, Err: io.Discard})
+	if err == nil || !strings.Contains(server.Explain(err), "bucket not-made-yet does not exist") {
 		t.Fatalf("the bucket is not named: %v", err)
 	}
-	found := Doctor(t.Context(), cfg, DoctorOptions{})
+	found := server.Doctor(t.Context(), cfg, server.DoctorOptions{})
 	last := found[len(found)-1]
 	if last.Part != "blobs" || last.State != doctor.FindingBad || !strings.Contains(last.Text, "not-made-yet") || !strings.Contains(last.Advice, "bucket") {
 		t.Errorf("the doctor says %+v", last)
@@ -40,8 +41,8 @@ func TestDatabaseThatIsAwayIsNamed(t *testing.T) {
 	t.Parallel()
 	cfg := testDefaults()
 	cfg.Data, cfg.Log.Level, cfg.Database = t.TempDir(), "error", "postgres://me:canary@127.0.0.1:9/rogito?connect_timeout=1"
-	_, err := Open(t.Context(), cfg)
-	if err == nil || !strings.Contains(Explain(err), "127.0.0.1") || strings.Contains(Explain(err), "canary") {
+	_, err := server.Open(t.Context(), cfg)
+	if err == nil || !strings.Contains(server.Explain(err), "127.0.0.1") || strings.Contains(server.Explain(err), "canary") {
 		t.Errorf("said: %v", err)
 	}
 }

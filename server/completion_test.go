@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -15,38 +15,39 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // certificateOf gets the audit of a record as PDF, in a language, and its text
 // page by page.
-func (s *site) certificateOf(id, lang string) (file string, pages []string) {
-	s.t.Helper()
-	resp, b := s.raw(http.MethodGet, "/signatures/"+id+"/audit", nil, "Accept", "application/pdf", "Accept-Language", lang)
+func certificateOf(s *site, id, lang string) (file string, pages []string) {
+	s.T.Helper()
+	resp, b := s.Raw(http.MethodGet, "/signatures/"+id+"/audit", nil, "Accept", "application/pdf", "Accept-Language", lang)
 	if resp.Status != 200 {
-		s.t.Fatalf("%d %s", resp.Status, b)
+		s.T.Fatalf("%d %s", resp.Status, b)
 	}
-	dir := s.t.TempDir()
+	dir := s.T.TempDir()
 	if keep := os.Getenv("ROGITO_TEST_SCREENSHOTS"); keep != "" {
 		dir = keep
 	}
-	file = filepath.Join(dir, strings.ReplaceAll(s.t.Name(), "/", "_")+"-"+lang+".pdf")
+	file = filepath.Join(dir, strings.ReplaceAll(s.T.Name(), "/", "_")+"-"+lang+".pdf")
 	if err := os.WriteFile(file, b, 0o600); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	out, err := exec.Command("pdftotext", "-layout", file, "-").Output()
 	if err != nil {
-		s.t.Skip("SKIPPED: no pdftotext")
+		s.T.Skip("SKIPPED: no pdftotext")
 	}
 	return file, strings.Split(strings.TrimSuffix(string(out), "\f"), "\f")
 }
 
 // sealHolds looks at the PDF as others do: its seal holds, at LTA, and covers it all;
 // it is well formed; the trail is attached.
-func (s *site) sealHolds(file string) {
-	s.t.Helper()
+func sealHolds(s *site, file string) {
+	s.T.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	var v struct {
 		OverallVerified     bool
@@ -55,31 +56,31 @@ func (s *site) sealHolds(file string) {
 			CoversWholeDocument bool
 		}
 	}
-	if err := json.Unmarshal(s.do(http.MethodPost, "/verify", m{"inputDocument": b64(b), "withPlainDocument": false}).Data, &v); err != nil {
-		s.t.Fatal(err)
+	if err := json.Unmarshal(s.Do(http.MethodPost, "/verify", m{"inputDocument": b64(b), "withPlainDocument": false}).Data, &v); err != nil {
+		s.T.Fatal(err)
 	}
 	if !v.OverallVerified || len(v.SignatureReportList) != 1 || v.SignatureReportList[0].SignatureLevel != "PAdES-BASELINE-LTA" || !v.SignatureReportList[0].CoversWholeDocument {
-		s.t.Errorf("the seal: %+v", v)
+		s.T.Errorf("the seal: %+v", v)
 	}
 	for tool, want := range map[string]string{"qpdf --check": "", "pdfsig -nocert": "Signature is Valid", "pdfdetach -list": ".json"} {
 		args := append(strings.Fields(tool), file)
 		if _, err := exec.LookPath(args[0]); err != nil {
-			s.t.Skipf("SKIPPED: no %s", args[0])
+			s.T.Skipf("SKIPPED: no %s", args[0])
 		}
 		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), want) {
-			s.t.Errorf("%s: %v: %s", tool, err, out)
+			s.T.Errorf("%s: %v: %s", tool, err, out)
 		}
 	}
 }
 
 // inMargins checks that no word stands beyond the margins of its page, or over
 // another.
-func (s *site) inMargins(file string) {
-	s.t.Helper()
+func inMargins(s *site, file string) {
+	s.T.Helper()
 	out, err := exec.Command("pdftotext", "-bbox", file, "-").Output()
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	var before [][4]float64
 	for _, w := range regexp.MustCompile(`<page|xMin="([-0-9.]+)" yMin="([-0-9.]+)" xMax="([-0-9.]+)" yMax="([-0-9.]+)">([^<]*)<`).FindAllStringSubmatch(string(out), -1) {
@@ -92,11 +93,11 @@ func (s *site) inMargins(file string) {
 			at[i], _ = strconv.ParseFloat(w[i+1], 64)
 		}
 		if at[0] < 55 || at[1] < 30 || at[2] > 540.5 || at[3] > 815 {
-			s.t.Errorf("%q stands at %v", w[5], at)
+			s.T.Errorf("%q stands at %v", w[5], at)
 		}
 		for _, o := range before {
 			if min(at[2], o[2])-max(at[0], o[0]) > 1 && min(at[3], o[3])-max(at[1], o[1]) > 4 {
-				s.t.Errorf("%q at %v stands over another word at %v", w[5], at, o)
+				s.T.Errorf("%q at %v stands over another word at %v", w[5], at, o)
 			}
 		}
 		before = append(before, at)
@@ -119,8 +120,8 @@ func has(t *testing.T, where, text string, all ...string) {
 func TestCertificateOfCompletion(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	r := s.sign(m{"sourceType": "base64", "payload": b64(samplePDF), "name": "Contratto di compravendita.pdf"}, m{"title": "Compravendita di via Garibaldi 12", "description": "Contratto preliminare con due allegati"}, optionsOf(m{"level": "LTA"}))
-	s.download(r.ID, "signedDocument")
+	r := s.Sign(m{"sourceType": "base64", "payload": b64(sitetest.SamplePDF), "name": "Contratto di compravendita.pdf"}, m{"title": "Compravendita di via Garibaldi 12", "description": "Contratto preliminare con due allegati"}, optionsOf(m{"level": "LTA"}))
+	s.Download(r.ID, "signedDocument")
 	for lang, words := range map[string][3][]string{
 		"it": {
 			{"Certificato di completamento", "Valida", "Ada Prova", "nessuna identificazione: è un certificato di prova", "Contratto di compravendita.pdf", "Compravendita di via Garibaldi 12", "provato da una marca temporale", "/check", "Sigillo elettronico di", r.Document.SignedDocument.SHA256},
@@ -134,15 +135,15 @@ func TestCertificateOfCompletion(t *testing.T) {
 		},
 	} {
 		t.Run(lang, func(t *testing.T) {
-			file, pages := s.certificateOf(r.ID, lang)
+			file, pages := certificateOf(s, r.ID, lang)
 			if len(pages) != 1 {
 				t.Errorf("%d pages for one signature", len(pages))
 			}
 			for _, some := range words {
 				has(t, "the page", pages[0], some...)
 			}
-			s.sealHolds(file)
-			s.inMargins(file)
+			sealHolds(s, file)
+			inMargins(s, file)
 		})
 	}
 }
@@ -159,30 +160,30 @@ func TestCertificateOfMuch(t *testing.T) {
 		if i%3 == 1 {
 			name = "Συμβόλαιο αγοράς – Договор купли-продажи – 买卖合同.pdf"
 		}
-		docs = append(docs, m{"sourceType": "base64", "payload": b64(samplePDF), "name": name})
+		docs = append(docs, m{"sourceType": "base64", "payload": b64(sitetest.SamplePDF), "name": name})
 	}
-	batch := s.sign(docs, m{"title": long, "description": strings.Repeat(long, 4)}, optionsOf(m{"batch": true}))
-	file, pages := s.certificateOf(batch.ID, "it")
+	batch := s.Sign(docs, m{"title": long, "description": strings.Repeat(long, 4)}, optionsOf(m{"batch": true}))
+	file, pages := certificateOf(s, batch.ID, "it")
 	has(t, "the first page", pages[0], "Certificato di completamento", "Valida", "Ognuna delle 50 firme", "e altri 47, elencati più avanti", "elencati più avanti", "/check")
 	if len(pages) > 30 {
 		t.Errorf("%d pages", len(pages))
 	}
 	has(t, "the rest", strings.Join(pages[1:], ""), "Συμβόλαιο αγοράς – Договор купли-продажи", "n. 49.pdf", "Firme nel documento")
-	s.inMargins(file)
-	s.sealHolds(file)
+	inMargins(s, file)
+	sealHolds(s, file)
 
-	signed := samplePDF
+	signed := sitetest.SamplePDF
 	var last *record
 	for range 6 {
-		last = s.sign(b64(signed), optionsOf(m{"level": "T"}))
-		signed = s.download(last.ID, "signedDocument")
+		last = s.Sign(b64(signed), optionsOf(m{"level": "T"}))
+		signed = s.Download(last.ID, "signedDocument")
 	}
-	file, pages = s.certificateOf(last.ID, "en")
+	file, pages = certificateOf(s, last.ID, "en")
 	has(t, "the first page", pages[0], "Certificate of completion", "and 3 more, listed below")
 	if n := strings.Count(strings.Join(pages[1:], ""), "SANDBOX Ada Prova"); n < 6 {
 		t.Errorf("%d of 6 signatures are listed", n)
 	}
-	s.inMargins(file)
+	inMargins(s, file)
 }
 
 // Of an archive with more than a verification opens it is said what was checked
@@ -195,8 +196,8 @@ func TestCertificateOfVeryMuch(t *testing.T) {
 	for i := range 260 {
 		docs = append(docs, m{"sourceType": "base64", "payload": b64(fmt.Appendf(nil, "document %d", i)), "name": fmt.Sprintf("%d.txt", i)})
 	}
-	batch := s.sign(docs, m{"signatureType": "cades"}, optionsOf(m{"batch": true}))
-	_, pages := s.certificateOf(batch.ID, "en")
+	batch := s.Sign(docs, m{"signatureType": "cades"}, optionsOf(m{"batch": true}))
+	_, pages := certificateOf(s, batch.ID, "en")
 	has(t, "the first page", pages[0], "Signed", "of the 260 signatures in the archive were checked again, and hold. Each was checked when it was made.")
 }
 
@@ -204,17 +205,17 @@ func TestCertificateOfVeryMuch(t *testing.T) {
 func TestCertificateOfLittle(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	failed := s.sign(b64([]byte("%PDF-1.4 broken")), m{"signatureType": "pades"})
-	_, pages := s.certificateOf(failed.ID, "it")
+	failed := s.Sign(b64([]byte("%PDF-1.4 broken")), m{"signatureType": "pades"})
+	_, pages := certificateOf(s, failed.ID, "it")
 	has(t, "of a failure", pages[0], "Non firmato", "La richiesta è terminata con l'errore 113")
-	value := s.sign(b64(sampleTXT), m{"signatureType": "pkcs1"})
-	_, pages = s.certificateOf(value.ID, "it")
+	value := s.Sign(b64(sitetest.SampleTXT), m{"signatureType": "pkcs1"})
+	_, pages = certificateOf(s, value.ID, "it")
 	has(t, "of a value", pages[0], "Firmato", "senza certificato")
-	locked := s.sign(b64(samplePDF), optionsOf(m{"encryptInAnyCase": true, "encryptionPassword": "x"}))
-	_, pages = s.certificateOf(locked.ID, "en")
+	locked := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"encryptInAnyCase": true, "encryptionPassword": "x"}))
+	_, pages = certificateOf(s, locked.ID, "en")
 	has(t, "of a locked one", pages[0], "Signed", "protected by a password")
-	detached := s.sign(b64(sampleTXT), optionsOf(m{"detached": true}))
-	_, pages = s.certificateOf(detached.ID, "en")
+	detached := s.Sign(b64(sitetest.SampleTXT), optionsOf(m{"detached": true}))
+	_, pages = certificateOf(s, detached.ID, "en")
 	has(t, "of a detached one", pages[0], "Valid", "The content is intact.")
 }
 
@@ -223,9 +224,9 @@ func TestCertificateOfLittle(t *testing.T) {
 func TestReportIsSealed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	id := s.sign(b64([]byte("a text"))).ID
-	_, signed := s.raw(http.MethodGet, "/signatures/"+id+"/signedDocument", nil)
-	resp, pdf := s.raw(http.MethodPost, "/verify", m{"inputDocument": b64(signed), "language": "it"}, "Accept", "application/pdf")
+	id := s.Sign(b64([]byte("a text"))).ID
+	_, signed := s.Raw(http.MethodGet, "/signatures/"+id+"/signedDocument", nil)
+	resp, pdf := s.Raw(http.MethodPost, "/verify", m{"inputDocument": b64(signed), "language": "it"}, "Accept", "application/pdf")
 	if resp.Status != 200 {
 		t.Fatalf("%d %s", resp.Status, pdf)
 	}
@@ -238,7 +239,7 @@ func TestReportIsSealed(t *testing.T) {
 		}
 	},
 	) {
-		if err := json.Unmarshal(s.do(http.MethodPost, "/verify", m{"inputDocument": b64(b), "withPlainDocument": false}).Data, &v); err != nil {
+		if err := json.Unmarshal(s.Do(http.MethodPost, "/verify", m{"inputDocument": b64(b), "withPlainDocument": false}).Data, &v); err != nil {
 			t.Fatal(err)
 		}
 		return v
@@ -247,7 +248,7 @@ func TestReportIsSealed(t *testing.T) {
 	if !v.OverallVerified || len(v.SignatureReportList) != 1 || v.SignatureReportList[0].SignatureLevel != "PAdES-BASELINE-B" || !v.SignatureReportList[0].CoversWholeDocument {
 		t.Errorf("the seal: %+v", v)
 	}
-	resp, text := s.raw(http.MethodPost, "/verify", m{"inputDocument": b64(signed)}, "Accept", "application/jose+json")
+	resp, text := s.Raw(http.MethodPost, "/verify", m{"inputDocument": b64(signed)}, "Accept", "application/jose+json")
 	if v := verdict(text); resp.Header.Get("Content-Type") != "application/jose+json" || !v.OverallVerified || len(v.SignatureReportList) != 1 || v.SignatureReportList[0].SignatureLevel != "JAdES-BASELINE-B" {
 		t.Errorf("the seal on JSON: %v, %+v", resp.Header, v)
 	}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"io/fs"
@@ -7,9 +7,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // A server keeps to the connections that it was given, the least there can be: calls with
@@ -18,7 +20,7 @@ func TestServerKeepsToItsConnections(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{store.LeastConnections, 3} {
 		database := storetest.Postgres(t)
-		s := newSite(t, func(c *Config) { c.Database, c.DatabaseConnections = database, most })
+		s := newSite(t, func(c *server.Config) { c.Database, c.DatabaseConnections = database, most })
 		watch, err := store.Open(t.Context(), store.Config{Data: t.TempDir(), Database: database + "&application_name=watch", Reserve: -1})
 		if err != nil {
 			t.Fatal(err)
@@ -35,12 +37,12 @@ func TestServerKeepsToItsConnections(t *testing.T) {
 		for range 12 {
 			calls.Go(func() {
 				for _, o := range []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true}} {
-					a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), optionsOf(o)), "Idempotency-Key", store.NewID())
+					a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF), optionsOf(o)), "Idempotency-Key", store.NewID())
 					if a.Status != 200 {
-						t.Errorf("%d/%d %s", a.Status, a.code(), a.Message)
+						t.Errorf("%d/%d %s", a.Status, a.Code(), a.Message)
 						return
 					}
-					s.wait(s.record(a).ID, "DONE")
+					s.Wait(s.Record(a).ID, "DONE")
 				}
 			})
 		}
@@ -57,9 +59,9 @@ func TestServerKeepsToItsConnections(t *testing.T) {
 func TestDoctorLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.sign(b64(samplePDF))
+	s.Sign(b64(sitetest.SamplePDF))
 	files := func() (n int) {
-		err := filepath.WalkDir(filepath.Join(s.cfg.Data, "blobs"), func(_ string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(s.Config.Data, "blobs"), func(_ string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				n++
 			}

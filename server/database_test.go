@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -9,16 +9,8 @@ import (
 
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
-
-// field reads one value of the database.
-func (s *Server) field(t *testing.T, query string, args ...any) (v string) {
-	t.Helper()
-	if err := s.db.Read().QueryRow(context.Background(), query, args...).Scan(&v); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return v
-}
 
 // Who can write to the database does not change what is signed: an approval is
 // given for what was asked for, and a record that is something else now is
@@ -26,11 +18,11 @@ func (s *Server) field(t *testing.T, query string, args ...any) (v string) {
 func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room, other := s.rooms(), "Bearer "+s.otherToken()
+		room, other := s.Rooms(), "Bearer "+s.OtherToken()
 		options := func(set m) func(id string) {
 			return func(id string) {
 				o := m{"level": "B", "hashAlgorithm": "SHA256", "page": 1, "parallelSignature": true, "timestampHashAlgo": "SHA256", "timezone": "UTC"}
-				if text := room.field(t, `select options from signatures where id = $1`, id); text != "" { // else they are these
+				if text := field(room, t, `select options from signatures where id = $1`, id); text != "" { // else they are these
 					o = m{}
 					if err := json.Unmarshal([]byte(text), &o); err != nil {
 						t.Fatal(err)
@@ -43,13 +35,13 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				room.execute(t, `update signatures set options = $1 where id = $2`, string(text), id)
+				execute(room, t, `update signatures set options = $1 where id = $2`, string(text), id)
 			}
 		}
 		column := func(set string) func(id string) {
-			return func(id string) { room.execute(t, `update signatures set `+set+` where id = $1`, id) }
+			return func(id string) { execute(room, t, `update signatures set `+set+` where id = $1`, id) }
 		}
-		victim := s.waiting()
+		victim := s.Waiting()
 		for name, change := range map[string]func(id string){
 			"another picture":        options(m{"signerImage": m{"reason": "I agree", "imageVisible": true, "width": 100, "height": 40}}),
 			"another level":          options(m{"level": "LTA"}),
@@ -62,37 +54,37 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 			"more time for it":       column(`approval_until = approval_until + 86400000`),
 			"the secrets of another": column(`secret = (select secret from signatures where id = '` + victim + `')`),
 			"another certificate": func(id string) {
-				room.execute(t, `update signatures set certificate_id = $1 where id = $2`, room.field(t, `select certificate_id from signatures where id = $1`, victim), id)
+				execute(room, t, `update signatures set certificate_id = $1 where id = $2`, field(room, t, `select certificate_id from signatures where id = $1`, victim), id)
 			},
 			"a picture": func(id string) {
-				room.execute(t, `insert into signature_files (id, signature_id, role, sha256, blob, created_at)
+				execute(room, t, `insert into signature_files (id, signature_id, role, sha256, blob, created_at)
 					select id, signature_id, 'image', sha256, blob, created_at from signature_files where signature_id = $1 and role = 'input'`, id)
 			},
 			"another document to sign": func(id string) {
-				room.execute(t, `update signature_files set blob = (select blob from signature_files where signature_id = $2 and role = 'input') where signature_id = $1 and role = 'input'`, id, victim)
+				execute(room, t, `update signature_files set blob = (select blob from signature_files where signature_id = $2 and role = 'input') where signature_id = $1 and role = 'input'`, id, victim)
 			},
 			"another name": func(id string) {
-				room.execute(t, `update signature_files set label = 'b.pdf' where signature_id = $1`, id)
+				execute(room, t, `update signature_files set label = 'b.pdf' where signature_id = $1`, id)
 			},
 		} {
-			id := s.waiting()
+			id := s.Waiting()
 			change(id)
-			if a := s.do("POST", "/approvals/"+id, nil, "Authorization", other); a.Status == 200 {
+			if a := s.Do("POST", "/approvals/"+id, nil, "Authorization", other); a.Status == 200 {
 				t.Errorf("%s: it is approved", name)
 			}
 			// Somebody who has an approval for it, given before the change, gets no further.
-			room.execute(t, `update signatures set approval = 'APPROVED', lease_until = 1, updated_at = 1 where id = $1`, id)
-			if err := sweep(room.sig.signing); err != nil {
+			execute(room, t, `update signatures set approval = 'APPROVED', lease_until = 1, updated_at = 1 where id = $1`, id)
+			if err := sweep(room.Parts().Signing); err != nil {
 				t.Fatal(err)
 			}
-			if n := room.field(t, `select cast(count(*) as text) from signing_intents where signature_id = $1`, id); n != "0" {
+			if n := field(room, t, `select cast(count(*) as text) from signing_intents where signature_id = $1`, id); n != "0" {
 				t.Errorf("%s: a key was used", name)
 			}
 		}
-		if a := s.do("POST", "/approvals/"+victim, nil, "Authorization", other); a.Status != 200 {
+		if a := s.Do("POST", "/approvals/"+victim, nil, "Authorization", other); a.Status != 200 {
 			t.Fatalf("what nobody touched is not approved: %s", a.Message)
 		}
-		if r := s.wait(victim, "DONE", "ERROR"); r.State != "DONE" {
+		if r := s.Wait(victim, "DONE", "ERROR"); r.State != "DONE" {
 			t.Errorf("%s %s", r.State, deref(r.ErrorMessage))
 		}
 	})
@@ -104,7 +96,7 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 func TestDatabaseDoesNotRead(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.rooms()
+		room := s.Rooms()
 		made, err := room.CreateAccount(context.Background(), "other@example.org", false)
 		if err != nil {
 			t.Fatal(err)
@@ -113,55 +105,55 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 		token := func() string {
 			t.Helper()
 			var n struct{ Token string }
-			a := s.do("POST", "/tokens", m{"scopes": []string{"GET:*/wallet"}, "limits": m{"ip": []string{"192.0.2.1"}}}, own...)
+			a := s.Do("POST", "/tokens", m{"scopes": []string{"GET:*/wallet"}, "limits": m{"ip": []string{"192.0.2.1"}}}, own...)
 			if a.Status != 200 || json.Unmarshal(a.Data, &n) != nil {
 				t.Fatal(a.Message)
 			}
 			return n.Token
 		}
 		secret := "a contract that nobody else may read"
-		r := s.sign(b64([]byte(secret)), m{"callback": m{"url": "https://a.example/hook", "headers": m{"Authorization": "Bearer canary"}}})
-		victim := room.field(t, `select account_id from signatures where id = $1`, r.ID)
-		me := room.field(t, `select id from accounts where email = 'other@example.org'`)
-		if a := s.do("GET", "/callbacks/secret", nil); a.Status != 200 {
+		r := s.Sign(b64([]byte(secret)), m{"callback": m{"url": "https://a.example/hook", "headers": m{"Authorization": "Bearer canary"}}})
+		victim := field(room, t, `select account_id from signatures where id = $1`, r.ID)
+		me := field(room, t, `select id from accounts where email = 'other@example.org'`)
+		if a := s.Do("GET", "/callbacks/secret", nil); a.Status != 200 {
 			t.Fatal(a.Message)
 		}
 		sees := func(name, path string, header ...string) {
 			t.Helper()
-			a, b := s.raw("GET", path, nil, header...)
-			if a.Status == 200 && (strings.Contains(string(b), secret) || strings.Contains(string(b), s.box.WebhookSecret) || strings.Contains(string(b), r.ID)) {
+			a, b := s.Raw("GET", path, nil, header...)
+			if a.Status == 200 && (strings.Contains(string(b), secret) || strings.Contains(string(b), s.Box.WebhookSecret) || strings.Contains(string(b), r.ID)) {
 				t.Errorf("%s: %d %s", name, a.Status, b)
 			}
 		}
 		// A record of one's own: its rows are those of a refused call.
-		a := s.do("POST", "/EU-QES_automatic", m{"inputDocuments": b64([]byte("mine")), "certificateUsername": "nobody", "certificatePassword": "nothing"}, own...)
-		mine := s.record(a).ID
+		a := s.Do("POST", "/EU-QES_automatic", m{"inputDocuments": b64([]byte("mine")), "certificateUsername": "nobody", "certificatePassword": "nothing"}, own...)
+		mine := s.Record(a).ID
 		for _, role := range []string{"input", "signed"} {
-			room.execute(t, `insert into signature_files (id, signature_id, role, md5, sha256, size, extension, name, blob, created_at)
+			execute(room, t, `insert into signature_files (id, signature_id, role, md5, sha256, size, extension, name, blob, created_at)
 				select id, $1, 'signed', md5, sha256, size, extension, name, blob, created_at from signature_files where signature_id = $2 and role = $3`, mine, r.ID, role)
-			room.execute(t, `update signatures set state = 'DONE' where id = $1`, mine)
+			execute(room, t, `update signatures set state = 'DONE' where id = $1`, mine)
 			sees("the blob of the "+role+" document", "/signatures/"+mine+"/signedDocument", own...)
-			room.execute(t, `delete from signature_files where signature_id = $1`, mine)
+			execute(room, t, `delete from signature_files where signature_id = $1`, mine)
 		}
-		room.execute(t, `update signatures set account_id = $1 where id = $2`, me, r.ID)
+		execute(room, t, `update signatures set account_id = $1 where id = $2`, me, r.ID)
 		sees("the record in another account", "/signatures/"+r.ID+"/signedDocument", own...)
-		room.execute(t, `update signatures set account_id = $1 where id = $2`, victim, r.ID)
+		execute(room, t, `update signatures set account_id = $1 where id = $2`, victim, r.ID)
 
-		room.execute(t, `insert into callback_secrets (id, account_id, secret, created_at) select 'z' || id, $1, secret, created_at from callback_secrets where account_id = $2`, me, victim)
+		execute(room, t, `insert into callback_secrets (id, account_id, secret, created_at) select 'z' || id, $1, secret, created_at from callback_secrets where account_id = $2`, me, victim)
 		sees("the secret of callbacks", "/callbacks/secret", own...)
-		room.execute(t, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at)
+		execute(room, t, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at)
 			select 'aaaaaaaaaaaaaaaaaaaaaaaa', $1, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at from callbacks where account_id = $2 limit 1`, me, victim)
 		sees("a body of callbacks", "/callbacks/aaaaaaaaaaaaaaaaaaaaaaaa", own...)
-		d := room.field(t, `select id from callbacks where account_id = $1 limit 1`, victim)
-		room.execute(t, `update callbacks set url = 'https://b.example/hook' where id = $1`, d)
-		if a := s.do("POST", "/callbacks/"+d+"/resend", nil); a.Status == 200 {
+		d := field(room, t, `select id from callbacks where account_id = $1 limit 1`, victim)
+		execute(room, t, `update callbacks set url = 'https://b.example/hook' where id = $1`, d)
+		if a := s.Do("POST", "/callbacks/"+d+"/resend", nil); a.Status == 200 {
 			t.Error("a delivery is sent to another address, with its headers")
 		}
 
 		// Tokens: what they are and may do is theirs.
 		id := func(token string) string {
 			t.Helper()
-			return room.field(t, `select id from tokens where last_four = $1 and account_id = $2`, token[len(token)-4:], me)
+			return field(room, t, `select id from tokens where last_four = $1 and account_id = $2`, token[len(token)-4:], me)
 		}
 		for name, set := range map[string]string{
 			"another account":        `account_id = '` + victim + `'`,
@@ -176,32 +168,24 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 			"without a keyed digest": `mac = ''`,
 		} {
 			n := token()
-			room.execute(t, `update tokens set `+set+` where id = $1`, id(n))
-			if a := s.do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
+			execute(room, t, `update tokens set `+set+` where id = $1`, id(n))
+			if a := s.Do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
 				t.Errorf("a token with %s: %d %s", name, a.Status, a.Data)
 			}
 		}
 		n := token()
-		hash := room.rawField(t, `select hash from tokens where id = $1`, id(n))
-		room.execute(t, `delete from tokens where id = $1`, id(n))
-		room.execute(t, `update tokens set hash = $1 where id = (select max(id) from tokens where account_id = $2)`, hash, victim)
-		if a := s.do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
+		hash := rawField(room, t, `select hash from tokens where id = $1`, id(n))
+		execute(room, t, `delete from tokens where id = $1`, id(n))
+		execute(room, t, `update tokens set hash = $1 where id = (select max(id) from tokens where account_id = $2)`, hash, victim)
+		if a := s.Do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
 			t.Errorf("the own secret in another's token: %d %s", a.Status, a.Data)
 		}
-		room.execute(t, `update accounts set key_hash = $1 where id = $2`, room.rawField(t, `select key_hash from accounts where id = $1`, me), victim)
-		basic := base64.StdEncoding.EncodeToString([]byte(s.box.Email + ":" + made.APIKey))
-		if a := s.do("GET", "/wallet", nil, "Authorization", "Basic "+basic); a.Status != 401 {
+		execute(room, t, `update accounts set key_hash = $1 where id = $2`, rawField(room, t, `select key_hash from accounts where id = $1`, me), victim)
+		basic := base64.StdEncoding.EncodeToString([]byte(s.Box.Email + ":" + made.APIKey))
+		if a := s.Do("GET", "/wallet", nil, "Authorization", "Basic "+basic); a.Status != 401 {
 			t.Errorf("the own key in another's account: %d %s", a.Status, a.Data)
 		}
 	})
-}
-
-func (s *Server) rawField(t *testing.T, query string, args ...any) (v []byte) {
-	t.Helper()
-	if err := s.db.Read().QueryRow(context.Background(), query, args...).Scan(&v); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return v
 }
 
 // What was taken back stays taken back: a row of before, whole and with good
@@ -209,28 +193,28 @@ func (s *Server) rawField(t *testing.T, query string, args ...any) (v []byte) {
 func TestDatabaseDoesNotBringBack(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.rooms()
+		room := s.Rooms()
 		call := func(method, path string, body any) {
 			t.Helper()
-			if a := s.do(method, path, body); a.Status != 200 {
+			if a := s.Do(method, path, body); a.Status != 200 {
 				t.Fatalf("%s: %d %s", path, a.Status, a.Message)
 			}
 		}
 		keep := func(h issued) func() {
-			sealed, totp := room.rawField(t, `select sealed from credentials where id = $1`, h.ID), room.rawField(t, `select totp from credentials where id = $1`, h.ID)
+			sealed, totp := rawField(room, t, `select sealed from credentials where id = $1`, h.ID), rawField(room, t, `select totp from credentials where id = $1`, h.ID)
 			return func() {
-				room.execute(t, `update credentials set sealed = $1, totp = $2, totp_step = 0 where id = $3`, sealed, totp, h.ID)
-				room.execute(t, `update certificates set state = 'DONE' where id = $1`, h.ID)
-				room.execute(t, `update authority_issued set revoked_at = 0, reason = 0 where certificate_id = $1`, h.ID)
+				execute(room, t, `update credentials set sealed = $1, totp = $2, totp_step = 0 where id = $3`, sealed, totp, h.ID)
+				execute(room, t, `update certificates set state = 'DONE' where id = $1`, h.ID)
+				execute(room, t, `update authority_issued set revoked_at = 0, reason = 0 where certificate_id = $1`, h.ID)
 			}
 		}
 		sign := func(h issued, kind, code string) int {
 			t.Helper()
-			a := s.do("POST", "/EU-QES_"+kind, m{"inputDocuments": b64(sampleTXT), "certificateUsername": h.user, "certificatePassword": h.pass, "certificateOtp": code})
+			a := s.Do("POST", "/EU-QES_"+kind, m{"inputDocuments": b64(sitetest.SampleTXT), "certificateUsername": h.User, "certificatePassword": h.Pass, "certificateOtp": code})
 			if a.Status != 200 {
 				return a.Status
 			}
-			return s.record(a).number()
+			return s.Record(a).Number()
 		}
 		for name, change := range map[string]func(h issued){
 			"revoked":   func(h issued) { call("POST", "/certificates/"+h.ID+"/revoke", nil) },
@@ -240,14 +224,14 @@ func TestDatabaseDoesNotBringBack(t *testing.T) {
 				call("POST", "/certificates/"+h.ID+"/revoke", nil)
 			},
 			"a new password": func(h issued) {
-				call("POST", "/certificates/"+h.ID+"/password", m{"old": h.pass, "new": "another password"})
+				call("POST", "/certificates/"+h.ID+"/password", m{"old": h.Pass, "new": "another password"})
 			},
 			"suspended, a new password": func(h issued) {
 				call("POST", "/certificates/"+h.ID+"/suspend", nil)
-				call("POST", "/certificates/"+h.ID+"/password", m{"old": h.pass, "new": "another password"})
+				call("POST", "/certificates/"+h.ID+"/password", m{"old": h.Pass, "new": "another password"})
 			},
 		} {
-			h := s.issued("automatic", nil)
+			h := s.Issued("automatic", nil)
 			back := keep(h)
 			if n := sign(h, "automatic", ""); n != 0 {
 				t.Fatalf("%s: before: %d", name, n)
@@ -259,9 +243,9 @@ func TestDatabaseDoesNotBringBack(t *testing.T) {
 			}
 		}
 		// A device that was replaced, and a code that was used.
-		h := s.issued("otp", nil)
+		h := s.Issued("otp", nil)
 		back := keep(h)
-		code := codeOf(t, h.secret, 0)
+		code := codeOf(t, h.Secret, 0)
 		if n := sign(h, "otp", code); n != 0 {
 			t.Fatal(n)
 		}
@@ -269,21 +253,21 @@ func TestDatabaseDoesNotBringBack(t *testing.T) {
 		if n := sign(h, "otp", code); n != 116 {
 			t.Errorf("a used code: %d", n)
 		}
-		err := room.db.Write(context.Background(), func(tx *store.Tx) error {
-			return room.sig.keys.Enrol(context.Background(), tx, h.ID, keys.NewTOTPSecret())
+		err := room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
+			return room.Parts().Keys.Enrol(context.Background(), tx, h.ID, keys.NewTOTPSecret())
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		back()
-		if n := sign(h, "otp", codeOf(t, h.secret, 1)); n != 112 {
+		if n := sign(h, "otp", codeOf(t, h.Secret, 1)); n != 112 {
 			t.Errorf("an old device: %d", n)
 		}
-		if a := s.do("POST", "/certificates/"+h.ID+"/password", m{"old": h.pass, "new": "another password"}); a.Status == 200 {
+		if a := s.Do("POST", "/certificates/"+h.ID+"/password", m{"old": h.Pass, "new": "another password"}); a.Status == 200 {
 			t.Error("the password of a row that was put back is changed")
 		}
 		// What was on hold and is not any more signs.
-		h = s.issued("automatic", nil)
+		h = s.Issued("automatic", nil)
 		call("POST", "/certificates/"+h.ID+"/suspend", nil)
 		call("POST", "/certificates/"+h.ID+"/resume", nil)
 		if n := sign(h, "automatic", ""); n != 0 {

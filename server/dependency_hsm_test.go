@@ -1,6 +1,6 @@
 //go:build pkcs11
 
-package server
+package server_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/hsm/hsmtest"
+	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // tokenSite is a server whose keys are made in a PKCS#11 token, and a
@@ -27,11 +29,11 @@ func tokenSite(t *testing.T, sessions int) (*site, *hsmtest.Token, m) {
 	if err := os.WriteFile(pin, []byte(token.PIN+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, func(c *Config) {
-		c.Signing.PKCS11 = PKCS11Config{Module: token.Library, Token: token.Label, PINFile: pin, Sessions: sessions}
+	s := newSite(t, func(c *server.Config) {
+		c.Signing.PKCS11 = server.PKCS11Config{Module: token.Library, Token: token.Label, PINFile: pin, Sessions: sessions}
 	})
-	c := s.buy("automatic", nil)
-	page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+	c := s.Buy("automatic", nil)
+	page := s.Page(c.CertificateLink, url.Values{"action": {"approve"}})
 	return s, token, m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
 }
 
@@ -40,74 +42,74 @@ func tokenSite(t *testing.T, sessions int) (*site, *hsmtest.Token, m) {
 // back, and when the token is back all goes on.
 func TestPKCS11GoneAndBack(t *testing.T) {
 	s, token, who := tokenSite(t, 0)
-	if r := s.sign(b64(samplePDF), who); r.State != "DONE" {
-		t.Fatalf("%d %s", r.number(), deref(r.ErrorMessage))
+	if r := s.Sign(b64(sitetest.SamplePDF), who); r.State != "DONE" {
+		t.Fatalf("%d %s", r.Number(), deref(r.ErrorMessage))
 	}
-	before := s.credit()
+	before := s.Credit()
 	token.SignAnswer.Store(pkcs11.CKR_TOKEN_NOT_PRESENT)
 	token.OpenAnswer.Store(pkcs11.CKR_TOKEN_NOT_PRESENT)
-	if r := s.sign(b64(samplePDF), who); r.State != "ERROR" || r.number() != 119 { // lost while the key was in use
-		t.Errorf("%s %d", r.State, r.number())
+	if r := s.Sign(b64(sitetest.SamplePDF), who); r.State != "ERROR" || r.Number() != 119 { // lost while the key was in use
+		t.Errorf("%s %d", r.State, r.Number())
 	}
 	logins := token.Inits.Load()
-	async := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), who, optionsOf(m{"asyncSignature": true})))
+	async := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF), who, optionsOf(m{"asyncSignature": true})))
 	if async.Status == 200 {
-		if r := s.wait(s.record(async).ID, "ERROR"); r.number() != 119 {
-			t.Errorf("in a job: %s %d", r.State, r.number())
+		if r := s.Wait(s.Record(async).ID, "ERROR"); r.Number() != 119 {
+			t.Errorf("in a job: %s %d", r.State, r.Number())
 		}
 	}
 	if tries := token.Inits.Load() - logins; tries > 100 {
 		t.Errorf("%d logins while the token was away", tries)
 	}
-	if got := s.credit(); got != before {
+	if got := s.Credit(); got != before {
 		t.Errorf("%v of credit, %v before", got, before)
 	}
 	token.SignAnswer.Store(0)
 	token.OpenAnswer.Store(0)
 	for end := time.Now().Add(40 * time.Second); ; await.Pause() {
-		a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), who))
-		if a.Status == 200 && s.record(a).State == "DONE" {
+		a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF), who))
+		if a.Status == 200 && s.Record(a).State == "DONE" {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("not back: %d/%d %s", a.Status, a.code(), a.Message)
+			t.Fatalf("not back: %d/%d %s", a.Status, a.Code(), a.Message)
 		}
 	}
-	s.verifyAudit()
+	s.VerifyAudit()
 }
 
 // Revoked means erased in the token too. One that does not destroy the key is
 // told of in the audit log and by the doctor, and asked again.
 func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	s, token, who := tokenSite(t, 0)
-	ctx, room := context.Background(), s.rooms()
+	ctx, room := context.Background(), s.Rooms()
 	label := ""
 	revoke := func() string {
 		t.Helper()
-		r := s.sign(b64(samplePDF), who)
+		r := s.Sign(b64(sitetest.SamplePDF), who)
 		if r.State != "DONE" {
-			t.Fatalf("%d %s", r.number(), deref(r.ErrorMessage))
+			t.Fatalf("%d %s", r.Number(), deref(r.ErrorMessage))
 		}
 		var id string
-		if err := room.db.Read().QueryRow(ctx, `select certificate_id from signatures where id = $1`, r.ID).Scan(&id); err != nil {
+		if err := room.Parts().DB.Read().QueryRow(ctx, `select certificate_id from signatures where id = $1`, r.ID).Scan(&id); err != nil {
 			t.Fatal(err)
 		}
-		if err := room.db.Read().QueryRow(ctx, `select token_key from credentials where id = $1`, id).Scan(&label); err != nil {
+		if err := room.Parts().DB.Read().QueryRow(ctx, `select token_key from credentials where id = $1`, id).Scan(&label); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := room.sig.token.Find(label); err != nil {
+		if _, err := room.Parts().Token.Find(label); err != nil {
 			t.Fatal(err)
 		}
-		if a := s.do("POST", "/certificates/"+id+"/revoke", nil); a.Status != 200 || s.certificateState(id) != "REVOKED" {
+		if a := s.Do("POST", "/certificates/"+id+"/revoke", nil); a.Status != 200 || s.CertificateState(id) != "REVOKED" {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
-		if r := s.sign(b64(samplePDF), who); r.State != "ERROR" || r.number() != 112 {
-			t.Errorf("afterwards: %s %d", r.State, r.number())
+		if r := s.Sign(b64(sitetest.SamplePDF), who); r.State != "ERROR" || r.Number() != 112 {
+			t.Errorf("afterwards: %s %d", r.State, r.Number())
 		}
 		return id
 	}
 	kept := func() bool {
-		_, err := room.sig.token.Find(label)
+		_, err := room.Parts().Token.Find(label)
 		return err == nil
 	}
 	told := func() bool {
@@ -116,27 +118,27 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	}
 	token.DestroyAnswer.Store(pkcs11.CKR_ACTION_PROHIBITED)
 	id := revoke()
-	if n := room.countRows(t, `select count(*) from audit_events where kind = 'certificate-key-kept' and record_id = '`+id+`'`); n != 1 {
+	if n := countRows(room, t, `select count(*) from audit_events where kind = 'certificate-key-kept' and record_id = '`+id+`'`); n != 1 {
 		t.Errorf("%d events tell of a key that was kept", n)
 	}
 	if !told() {
 		t.Error("the doctor does not tell of a key that was kept")
 	}
 	token.DestroyAnswer.Store(0)
-	if err := room.sig.enroll.Tidy(ctx); err != nil {
+	if err := room.Parts().Enroll.Tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if told() {
 		t.Error("the doctor tells of a key that was destroyed when it was asked again")
 	}
-	if n := room.countRows(t, `select count(*) from credentials where token_key <> '' and id = '`+id+`'`); n != 0 {
+	if n := countRows(room, t, `select count(*) from credentials where token_key <> '' and id = '`+id+`'`); n != 0 {
 		t.Error("the key still counts as kept")
 	}
 	if kept() {
 		t.Error("the key is still in the token")
 	}
-	c := s.buy("automatic", nil)
-	page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+	c := s.Buy("automatic", nil)
+	page := s.Page(c.CertificateLink, url.Values{"action": {"approve"}})
 	who = m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
 	if revoke(); kept() {
 		t.Error("the key of a revoked certificate is in the token")
@@ -147,19 +149,19 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 func TestPKCS11SlowReadsGoOn(t *testing.T) {
 	const sessions = 4
 	s, token, who := tokenSite(t, sessions)
-	r := s.sign(b64(samplePDF), who)
+	r := s.Sign(b64(sitetest.SamplePDF), who)
 	token.Hold.Store(1)
 	var wg sync.WaitGroup
 	for range 24 {
 		wg.Go(func() {
-			if r := s.sign(b64(samplePDF), who); r.State != "DONE" {
-				t.Errorf("%d %s", r.number(), deref(r.ErrorMessage))
+			if r := s.Sign(b64(sitetest.SamplePDF), who); r.State != "DONE" {
+				t.Errorf("%d %s", r.Number(), deref(r.ErrorMessage))
 			}
 		})
 	}
 	token.Await(t, sessions)
 	for range 200 {
-		if a := s.do("GET", "/signatures/"+r.ID, nil); a.Status != 200 {
+		if a := s.Do("GET", "/signatures/"+r.ID, nil); a.Status != 200 {
 			t.Fatalf("a read while the token signs: %d", a.Status)
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/server/servertest/sitetest"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -83,22 +85,22 @@ func TestLyingTimestamps(t *testing.T) {
 	}
 	good, _ := stampServer(t, pki.Unit, plain)
 	s := newSite(t, allow(append(hosts, good)...))
-	before := s.credit()
+	before := s.Credit()
 	for name, url := range urls {
-		for _, doc := range [][]byte{samplePDF, sampleXML, sampleTXT} {
-			r := s.sign(b64(doc), optionsOf(m{"level": "T", "timestampUrl": url}))
-			if r.State != "ERROR" || r.number() != 114 || r.Document.SignedDocument != nil || r.Options["achievedLevel"] != nil {
-				t.Errorf("%s: %s %d, achieved %v", name, r.State, r.number(), r.Options["achievedLevel"])
+		for _, doc := range [][]byte{sitetest.SamplePDF, sitetest.SampleXML, sitetest.SampleTXT} {
+			r := s.Sign(b64(doc), optionsOf(m{"level": "T", "timestampUrl": url}))
+			if r.State != "ERROR" || r.Number() != 114 || r.Document.SignedDocument != nil || r.Options["achievedLevel"] != nil {
+				t.Errorf("%s: %s %d, achieved %v", name, r.State, r.Number(), r.Options["achievedLevel"])
 			}
 		}
 	}
-	if got := s.credit(); got != before {
+	if got := s.Credit(); got != before {
 		t.Errorf("%v of credit, %v before", got, before)
 	}
-	if r := s.sign(b64(samplePDF), optionsOf(m{"level": "T", "timestampUrl": good})); r.State != "DONE" || r.Options["achievedLevel"] != "T" {
-		t.Errorf("a good one: %s %d %s", r.State, r.number(), deref(r.ErrorMessage))
+	if r := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"level": "T", "timestampUrl": good})); r.State != "DONE" || r.Options["achievedLevel"] != "T" {
+		t.Errorf("a good one: %s %d %s", r.State, r.Number(), deref(r.ErrorMessage))
 	}
-	s.verifyAudit()
+	s.VerifyAudit()
 }
 
 // Of the configured authorities the next is asked when one is down, broken,
@@ -126,11 +128,11 @@ func TestTimestampFailover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			good, asked := stampServer(t, pki.Unit, plain)
-			s := newSite(t, allow(first, good), func(c *Config) { c.Signing.TimestampURL = first + "," + good })
+			s := newSite(t, allow(first, good), func(c *server.Config) { c.Signing.TimestampURL = first + "," + good })
 			begin := time.Now()
-			r := s.sign(b64(samplePDF), optionsOf(m{"level": "T"}))
+			r := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"level": "T"}))
 			if took := time.Since(begin); r.State != "DONE" || r.Options["achievedLevel"] != "T" || took > time.Minute {
-				t.Errorf("%s %d %s after %v", r.State, r.number(), deref(r.ErrorMessage), took)
+				t.Errorf("%s %d %s after %v", r.State, r.Number(), deref(r.ErrorMessage), took)
 			}
 			if n := asked.Load(); n != 1 {
 				t.Errorf("the good one was asked %d times", n)
@@ -152,7 +154,7 @@ func TestAllowListIsOneForAll(t *testing.T) {
 			case r.URL.Path == "/tsa":
 				pki.Unit.ServeHTTP(w, r)
 			case r.Method == http.MethodGet:
-				_, _ = w.Write(sampleTXT)
+				_, _ = w.Write(sitetest.SampleTXT)
 			}
 		}))
 		t.Cleanup(srv.Close)
@@ -168,12 +170,12 @@ func TestAllowListIsOneForAll(t *testing.T) {
 		no   string
 	}
 	for _, c := range []try{
-		{"document", func(base string) string { return outcome(s.do("POST", "/EU-QES_automatic", s.body(base+"/doc"))) }, "DONE 0", "ERROR 117"},
+		{"document", func(base string) string { return outcome(s.Do("POST", "/EU-QES_automatic", s.Body(base+"/doc"))) }, "DONE 0", "ERROR 117"},
 		{"time-stamp", func(base string) string {
-			return outcome(s.do("POST", "/EU-QES_automatic", s.body(b64(sampleTXT), optionsOf(m{"level": "T", "timestampUrl": base + "/tsa"}))))
+			return outcome(s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SampleTXT), optionsOf(m{"level": "T", "timestampUrl": base + "/tsa"}))))
 		}, "DONE 0", "422/625"},
 		{"callback", func(base string) string {
-			return outcome(s.do("POST", "/EU-QES_automatic", s.body(b64(sampleTXT), m{"callback": m{"url": base + "/hook"}})))
+			return outcome(s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SampleTXT), m{"callback": m{"url": base + "/hook"}})))
 		}, "DONE 0", "422/706"},
 	} {
 		before := seen.Load()
@@ -197,11 +199,11 @@ func TestAllowListIsOneForAll(t *testing.T) {
 		}
 	}
 	var list []struct{ ID string }
-	if err := json.Unmarshal(s.do("GET", "/callbacks", nil).Data, &list); err != nil || len(list) != 1 {
+	if err := json.Unmarshal(s.Do("GET", "/callbacks", nil).Data, &list); err != nil || len(list) != 1 {
 		t.Fatalf("%v %v", list, err)
 	}
 	before := seen.Load()
-	if a := s.do("POST", "/callbacks/"+list[0].ID+"/resend", nil); a.Status != 200 {
+	if a := s.Do("POST", "/callbacks/"+list[0].ID+"/resend", nil); a.Status != 200 {
 		t.Errorf("resend: %d %s", a.Status, a.Message)
 	}
 	for range await.Within(await.Limit) {

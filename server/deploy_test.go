@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
 	"rogito.dev/rogito/internal/version"
+	"rogito.dev/rogito/server"
 )
 
 func deployed(t *testing.T, name string) []byte {
@@ -64,21 +64,22 @@ func queries(t *testing.T) map[string]string {
 	return all
 }
 
-var (
-	selector = regexp.MustCompile(`\b((?:rogito|process|go)_[a-z_]+)(?:\{([^}]*)\})?`)
-	matcher  = regexp.MustCompile(`(\w+)=~?"([^"]*)"`)
-	grouped  = regexp.MustCompile(`\bby \(([^)]*)\)`)
-	labelled = regexp.MustCompile(`(\w+)="([^"]*)"`)
-)
+var selector = regexp.MustCompile(`\b((?:rogito|process|go)_[a-z_]+)(?:\{([^}]*)\})?`)
+
+var matcher = regexp.MustCompile(`(\w+)=~?"([^"]*)"`)
+
+var grouped = regexp.MustCompile(`\bby \(([^)]*)\)`)
+
+var labelled = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
 // series are the metrics that a server shows: their labels, and the values of
 // each, those of lists added, which are there once one is loaded.
-func (s *site) series() map[string]map[string][]string {
+func series(s *site) map[string]map[string][]string {
 	found := map[string]map[string][]string{}
 	for _, name := range []string{"rogito_trust_list_usable", "rogito_trust_list_failed", "rogito_trust_list_age_seconds"} {
 		found[name] = map[string][]string{"territory": nil}
 	}
-	for line := range s.scrape() {
+	for line := range scrape(s) {
 		name, labels, _ := strings.Cut(line, "{")
 		if found[name] == nil {
 			found[name] = map[string][]string{}
@@ -94,7 +95,7 @@ func (s *site) series() map[string]map[string][]string {
 // alert or a panel asks for is one that a fresh server shows.
 func TestRulesAndDashboardNameWhatExists(t *testing.T) {
 	t.Parallel()
-	known := newSite(t).series()
+	known := series(newSite(t))
 	used := map[string]bool{}
 	for where, expr := range queries(t) {
 		labels := map[string]bool{"job": true, "instance": true} // Prometheus adds these
@@ -190,8 +191,8 @@ func TestComposeNamesARelease(t *testing.T) {
 func TestDeployedSettingsExist(t *testing.T) {
 	t.Parallel()
 	variables := map[string]bool{}
-	for _, key := range Keys() {
-		variables[Variable(key)] = true
+	for _, key := range server.Keys() {
+		variables[server.Variable(key)] = true
 	}
 	name := regexp.MustCompile(`\bROGITO_[A-Z0-9_]+`)
 	files := 0
@@ -202,7 +203,7 @@ func TestDeployedSettingsExist(t *testing.T) {
 		b, err := os.ReadFile(path)
 		for _, v := range name.FindAllString(string(b), -1) {
 			files++
-			if !variables[v] && !slices.Contains(OwnVariables, v) {
+			if !variables[v] && !slices.Contains(server.OwnVariables, v) {
 				t.Errorf("%s: %s is no key of the configuration", path, v)
 			}
 		}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"net/http"
@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // The doctor lists a bucket in place of asking for one object after the other: of many
@@ -32,16 +34,16 @@ func TestDoctorListsTheBucket(t *testing.T) {
 			bucket.ServeHTTP(w, r)
 		})
 	})
-	s := newSite(t, func(c *Config) {
+	s := newSite(t, func(c *server.Config) {
 		c.Blobs, c.S3.AccessKey, c.S3.SecretKey = bucket.URL, bucket.AccessKey, bucket.SecretKey
 	})
 	const documents = 300
 	many := make([]string, documents)
 	for i := range many {
-		many[i] = b64(sampleTXT)
+		many[i] = b64(sitetest.SampleTXT)
 	}
-	s.sign(many, m{"signatureType": "cades", "options": m{"batch": true}})
-	p := &patient{s, s.rooms()}
+	s.Sign(many, m{"signatureType": "cades", "options": m{"batch": true}})
+	p := &patient{s, s.Rooms()}
 	mu.Lock()
 	counting = true
 	mu.Unlock()

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -10,44 +10,46 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // patient is an installation that is damaged on purpose.
 type patient struct {
 	*site
-	room *Server
+	room *server.Server
 }
 
 // examine asks the doctor.
 func (p *patient) examine(quick bool) map[string]doctor.Finding {
-	p.t.Helper()
-	cfg := p.cfg
+	p.T.Helper()
+	cfg := p.Config
 	cfg.Log.Level = "error"
 	found := map[string]doctor.Finding{}
-	for _, f := range Doctor(context.Background(), cfg, doctor.Options{Quick: quick}) {
+	for _, f := range server.Doctor(context.Background(), cfg, doctor.Options{Quick: quick}) {
 		found[f.Part] = f
 	}
 	return found
 }
 
 func (p *patient) write(query string, args ...any) {
-	p.t.Helper()
-	err := p.room.db.Write(context.Background(), func(tx *store.Tx) error {
+	p.T.Helper()
+	err := p.room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
 		_, err := tx.Exec(context.Background(), query, args...)
 		return err
 	})
 	if err != nil {
-		p.t.Fatalf("%s: %v", query, err)
+		p.T.Fatalf("%s: %v", query, err)
 	}
 }
 
 // value reads one value of any kind.
 func value[T any](p *patient, query string, args ...any) (v T) {
-	p.t.Helper()
-	if err := p.room.db.Read().QueryRow(context.Background(), query, args...).Scan(&v); err != nil {
-		p.t.Fatalf("%s: %v", query, err)
+	p.T.Helper()
+	if err := p.room.Parts().DB.Read().QueryRow(context.Background(), query, args...).Scan(&v); err != nil {
+		p.T.Fatalf("%s: %v", query, err)
 	}
 	return v
 }
@@ -55,18 +57,11 @@ func value[T any](p *patient, query string, args ...any) (v T) {
 // swap puts another value into a column, and returns how to put the old one
 // back.
 func swap[T any](p *patient, table, column, where string, change func(T) T) func() {
-	p.t.Helper()
+	p.T.Helper()
 	old := value[T](p, `select `+column+` from `+table+` where `+where)
 	set := `update ` + table + ` set ` + column + ` = $1 where ` + where
 	p.write(set, change(old))
 	return func() { p.write(set, old) }
-}
-
-// flip changes the last byte.
-func flip(b []byte) []byte {
-	b = bytes.Clone(b)
-	b[len(b)-1] ^= 1
-	return b
 }
 
 func garbage([]byte) []byte { return []byte("garbage") }
@@ -76,13 +71,13 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 	await.All(t)
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		p := &patient{s, s.rooms()}
-		small := s.sign(b64(sampleTXT))
-		large := s.sign(b64(bytes.Repeat([]byte("a large one "), 200_000)), m{"signatureType": "cades", "options": m{"detached": true}})
-		if resp, _ := s.raw("GET", "/pki/ca.crl", nil); resp.Status != 200 {
+		p := &patient{s, s.Rooms()}
+		small := s.Sign(b64(sitetest.SampleTXT))
+		large := s.Sign(b64(bytes.Repeat([]byte("a large one "), 200_000)), m{"signatureType": "cades", "options": m{"detached": true}})
+		if resp, _ := s.Raw("GET", "/pki/ca.crl", nil); resp.Status != 200 {
 			t.Fatal(resp.Status)
 		}
-		user := s.box.Certificates["automatic"].Username
+		user := s.Box.Certificates["automatic"].Username
 		of := `username = '` + user + `'`
 		id := value[string](p, `select id from credentials where `+of)
 		for _, f := range p.examine(false) {
@@ -136,7 +131,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 			}},
 		}
 		// The entries stand in the tree before they are changed.
-		if _, err := p.room.sig.audit.Sequence(context.Background()); err != nil {
+		if _, err := p.room.Parts().Audit.Sequence(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range cases {
@@ -161,9 +156,9 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 
 // spoilLargest changes a byte in the middle of the largest stored document.
 func (p *patient) spoilLargest() func() {
-	p.t.Helper()
+	p.T.Helper()
 	largest, size := "", int64(0)
-	err := filepath.WalkDir(filepath.Join(p.cfg.Data, "blobs"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(p.Config.Data, "blobs"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -174,20 +169,20 @@ func (p *patient) spoilLargest() func() {
 		return err
 	})
 	if err != nil || largest == "" {
-		p.t.Fatal("no stored documents", err)
+		p.T.Fatal("no stored documents", err)
 	}
 	old, err := os.ReadFile(largest)
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	put := func(b []byte) {
 		f, err := os.OpenFile(largest, os.O_WRONLY, 0)
 		if err != nil {
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
 		defer f.Close()
 		if _, err := f.WriteAt(b, 0); err != nil {
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
 	}
 	spoilt := bytes.Clone(old)

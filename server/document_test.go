@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ type object = map[string]any
 // tags, and every JSON body has an example.
 func TestDocumentIsDescribed(t *testing.T) {
 	t.Parallel()
-	doc := readDocument(t, start(t, nil).url+"/openapi.json")
+	doc := readDocument(t, start(t, nil).URL+"/openapi.json")
 	if version := doc["info"].(object)["version"].(string); !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(version) {
 		t.Errorf("info.version is %s", version)
 	}
@@ -81,7 +81,7 @@ func describedOperation(t *testing.T, name string, o object, tags map[string]boo
 // although a client may think so.
 func TestDocumentSaysWhatIsAnswered(t *testing.T) {
 	t.Parallel()
-	doc := readDocument(t, start(t, nil).url+"/openapi.json")
+	doc := readDocument(t, start(t, nil).URL+"/openapi.json")
 	op := func(path, method string) object {
 		return asObject(asObject(asObject(doc["paths"])[path])[method])
 	}
@@ -188,5 +188,5 @@ func TestOldDocumentHasNoNewWords(t *testing.T) {
 			}
 		}
 	}
-	walk("", readDocument(t, start(t, nil).url+"/openapi-3.0.json"))
+	walk("", readDocument(t, start(t, nil).URL+"/openapi-3.0.json"))
 }

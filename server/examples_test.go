@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/internal/film/filmtest"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/api/apitest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // Every example of the document is sent as it stands, with the sandbox's token,
@@ -20,8 +22,8 @@ import (
 func TestExamplesRun(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	base := start(t, func(c *Config) { c.Data = data }).url
-	box := ReadSandbox(data)
+	base := start(t, func(c *server.Config) { c.Data = data }).URL
+	box := server.ReadSandbox(data)
 	contract := apitest.Fetch(t, base)
 	doc := readDocument(t, base+"/openapi.json")
 	token := made(t, base, box, "POST", "/tokens", `{"scopes":["GET:*/credit"],"name":"of the examples"}`, "id")
@@ -38,7 +40,7 @@ func TestExamplesRun(t *testing.T) {
 				case strings.HasSuffix(path, "/password"):
 					where = strings.Replace(path, "{id}", exampleCertificate(t, base, box, "EU-QES_automatic"), 1)
 				case strings.HasSuffix(path, "/replace"):
-					body := `{"inputDocuments":"` + b64(samplePDF) + `","signers":[{"name":"A","surname":"B","email":"a@example.org","authentication":["email"],"signatures":[]}]}`
+					body := `{"inputDocuments":"` + b64(sitetest.SamplePDF) + `","signers":[{"name":"A","surname":"B","email":"a@example.org","authentication":["email"],"signatures":[]}]}`
 					id := made(t, base, box, "POST", "/EU-SES", body, "id")
 					where = strings.Replace(strings.Replace(path, "{id}", id, 1), "{signer}", signerOf(t, base, box, id), 1)
 				case strings.HasSuffix(path, "/review"):
@@ -74,7 +76,7 @@ func TestExamplesRun(t *testing.T) {
 }
 
 // signerOf is the id of the first signer of a record.
-func signerOf(t *testing.T, base string, box *Sandbox, id string) string {
+func signerOf(t *testing.T, base string, box *server.Sandbox, id string) string {
 	t.Helper()
 	a, err := apitest.Send(t.Context(), http.DefaultClient, "GET", base+"/signatures/"+id, nil, "Authorization", "Bearer "+box.Token)
 	if err != nil {
@@ -90,7 +92,7 @@ func signerOf(t *testing.T, base string, box *Sandbox, id string) string {
 }
 
 // made sends a request that must be taken, and returns a member of its data.
-func made(t *testing.T, base string, box *Sandbox, method, path, body, member string) string {
+func made(t *testing.T, base string, box *server.Sandbox, method, path, body, member string) string {
 	t.Helper()
 	a, err := apitest.Send(t.Context(), http.DefaultClient, method, base+path, body, "Authorization", "Bearer "+box.Token)
 	if err != nil {
@@ -108,14 +110,14 @@ func made(t *testing.T, base string, box *Sandbox, method, path, body, member st
 	return text
 }
 
-func exampleCertificate(t *testing.T, base string, box *Sandbox, kind string) string {
+func exampleCertificate(t *testing.T, base string, box *server.Sandbox, kind string) string {
 	t.Helper()
 	return made(t, base, box, "GET", "/certificates?state=DONE&certificateType="+kind, "", "id")
 }
 
 // handedIn is an order whose applicant handed a video in, through the page that
 // is for it.
-func handedIn(t *testing.T, base string, box *Sandbox) string {
+func handedIn(t *testing.T, base string, box *server.Sandbox) string {
 	t.Helper()
 	a, err := apitest.Send(t.Context(), http.DefaultClient, "POST", base+"/certificates/provider-automatic",
 		`{"certificateOwner":"Ada Rossi","identification":"video"}`, "Authorization", "Bearer "+box.Token)

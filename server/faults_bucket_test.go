@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"io"
@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // remoteBucket is a bucket that can go away.
@@ -65,15 +67,15 @@ func TestBucketAway(t *testing.T) {
 	release := make(chan struct{})
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		<-release
-		w.Write(samplePDF)
+		w.Write(sitetest.SamplePDF)
 	}))
 	t.Cleanup(host.Close)
-	s := newSite(t, allow(host.URL), func(c *Config) {
+	s := newSite(t, allow(host.URL), func(c *server.Config) {
 		c.Blobs, c.S3.AccessKey, c.S3.SecretKey = b.location.URL, b.location.AccessKey, b.location.SecretKey
 		c.Jobs.Lease = 3 * time.Second
 	})
-	before := s.sign(b64(samplePDF))
-	waits := s.sign(host.URL, optionsOf(m{"asyncDocumentsValidation": true}))
+	before := s.Sign(b64(sitetest.SamplePDF))
+	waits := s.Sign(host.URL, optionsOf(m{"asyncDocumentsValidation": true}))
 	if before.State != "DONE" || waits.State != "WAIT_VALIDATION" {
 		t.Fatalf("%+v, %+v", before, waits)
 	}
@@ -87,7 +89,7 @@ func TestBucketAway(t *testing.T) {
 			if ready != http.StatusOK {
 				break
 			}
-			resp, err := http.Get(s.url + "/readyz")
+			resp, err := http.Get(s.URL + "/readyz")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,35 +100,35 @@ func TestBucketAway(t *testing.T) {
 			t.Errorf("%s: ready %d", name, ready)
 		}
 		begun := time.Now()
-		if a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF))); a.Status != 503 || a.code() != 105 || a.Header.Get("Retry-After") == "" {
-			t.Errorf("%s: %d/%d %s", name, a.Status, a.code(), a.Message)
+		if a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF))); a.Status != 503 || a.Code() != 105 || a.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d/%d %s", name, a.Status, a.Code(), a.Message)
 		}
 		if took := time.Since(begun); took > 2*time.Minute { // half a minute where nothing else runs
 			t.Errorf("%s: told after %s", name, took)
 		}
-		if a := s.do("GET", "/signatures/"+before.ID, nil); a.Status != 200 {
+		if a := s.Do("GET", "/signatures/"+before.ID, nil); a.Status != 200 {
 			t.Errorf("%s: reading a record: %d", name, a.Status)
 		}
-		if r := s.record(s.do("GET", "/signatures/"+waits.ID, nil)); r.State != "WAIT_VALIDATION" {
-			t.Fatalf("%s: what waits is %s %d %s", name, r.State, r.number(), deref(r.ErrorMessage))
+		if r := s.Record(s.Do("GET", "/signatures/"+waits.ID, nil)); r.State != "WAIT_VALIDATION" {
+			t.Fatalf("%s: what waits is %s %d %s", name, r.State, r.Number(), deref(r.ErrorMessage))
 		}
 	}
 	b.state.Store(bucketThere)
-	if r := s.wait(waits.ID, "DONE", "ERROR"); r.State != "DONE" {
-		t.Errorf("%d %s", r.number(), deref(r.ErrorMessage))
+	if r := s.Wait(waits.ID, "DONE", "ERROR"); r.State != "DONE" {
+		t.Errorf("%d %s", r.Number(), deref(r.ErrorMessage))
 	}
-	if r := s.sign(b64(samplePDF)); r.State != "DONE" {
+	if r := s.Sign(b64(sitetest.SamplePDF)); r.State != "DONE" {
 		t.Errorf("%+v", r)
 	}
-	if len(s.download(before.ID, "signedDocument")) == 0 {
+	if len(s.Download(before.ID, "signedDocument")) == 0 {
 		t.Error("nothing was downloaded")
 	}
 }
 
 // on has a site keep its documents in the bucket, with a lease as short as a busy machine
 // does not lose.
-func (b *remoteBucket) on(database string) func(*Config) {
-	return func(c *Config) {
+func (b *remoteBucket) on(database string) func(*server.Config) {
+	return func(c *server.Config) {
 		c.Database, c.Blobs, c.S3.AccessKey, c.S3.SecretKey = database, b.location.URL, b.location.AccessKey, b.location.SecretKey
 		c.Jobs.Lease = 3 * time.Second
 	}
@@ -137,21 +139,21 @@ func TestBucketFull(t *testing.T) {
 	t.Parallel()
 	b := newRemoteBucket(t)
 	s := newSite(t, b.on(""))
-	id, room := s.waiting(), s.rooms()
+	id, room := s.Waiting(), s.Rooms()
 	b.state.Store(bucketFull)
-	s.becomes(http.StatusServiceUnavailable, "blobs")
-	if a := s.do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
-		t.Fatalf("%d/%d", a.Status, a.code())
+	s.Becomes(http.StatusServiceUnavailable, "blobs")
+	if a := s.Do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.OtherToken()); a.Status != 200 {
+		t.Fatalf("%d/%d", a.Status, a.Code())
 	}
-	if a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF))); a.Status != 503 || a.code() != 105 {
-		t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.code())
+	if a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF))); a.Status != 503 || a.Code() != 105 {
+		t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.Code())
 	}
-	s.becomes(http.StatusServiceUnavailable, "blobs")
-	if n := storetest.Count(t, room.db, `select count(*) from signing_intents`); n != 0 {
+	s.Becomes(http.StatusServiceUnavailable, "blobs")
+	if n := storetest.Count(t, room.Parts().DB, `select count(*) from signing_intents`); n != 0 {
 		t.Errorf("the key was used %d times", n)
 	}
 	b.state.Store(bucketThere)
-	s.wait(id, "DONE")
+	s.Wait(id, "DONE")
 }
 
 // A bucket that breaks off after the key was used: what was signed is stored when it is
@@ -169,18 +171,18 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 		puts  int32 // documents that are stored before
 		uses  int64
 	}{
-		{"pades", b64(samplePDF), m{}, false, 1, 1},
-		{"pades, later", b64(samplePDF), m{"signerImage": m{"reason": "I agree"}}, true, 1, 1},
-		{"pades T", b64(samplePDF), m{"level": "T"}, false, 1, 1},
+		{"pades", b64(sitetest.SamplePDF), m{}, false, 1, 1},
+		{"pades, later", b64(sitetest.SamplePDF), m{"signerImage": m{"reason": "I agree"}}, true, 1, 1},
+		{"pades T", b64(sitetest.SamplePDF), m{"level": "T"}, false, 1, 1},
 		{"cades", text, m{}, true, 1, 1},
 		{"xades", xml, m{}, false, 1, 1},
 		{"a container", []string{xml, b64([]byte("<c>d</c>"))}, m{}, true, 3, 1},
-		{"a batch", []string{b64(samplePDF), text, xml}, m{"batch": true}, false, 3, 3},
+		{"a batch", []string{b64(sitetest.SamplePDF), text, xml}, m{"batch": true}, false, 3, 3},
 	}
 	engines(t, func(t *testing.T, database string) {
 		b := newRemoteBucket(t)
 		s := newSite(t, b.on(database))
-		room := s.rooms()
+		room := s.Rooms()
 		for i, one := range cases {
 			if database != "" && i > 1 {
 				break // formats are all the same to it
@@ -188,18 +190,18 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 			o := maps.Clone(one.o)
 			o["asyncSignature"] = one.later
 			send := func() *answer {
-				return s.do("POST", "/EU-QES_automatic", s.body(one.docs, optionsOf(o)), "Idempotency-Key", one.name)
+				return s.Do("POST", "/EU-QES_automatic", s.Body(one.docs, optionsOf(o)), "Idempotency-Key", one.name)
 			}
 			b.room.Store(one.puts)
 			b.state.Store(bucketSly)
 			switch a := send(); {
 			case one.later && a.Status != 200:
-				t.Fatalf("%s: %d/%d %s", one.name, a.Status, a.code(), a.Message)
-			case !one.later && (a.Status != 503 || a.code() != 105 || a.Header.Get("Retry-After") == ""):
-				t.Errorf("%s: in the call: %d/%d %s, want 503 with 105", one.name, a.Status, a.code(), a.Message)
+				t.Fatalf("%s: %d/%d %s", one.name, a.Status, a.Code(), a.Message)
+			case !one.later && (a.Status != 503 || a.Code() != 105 || a.Header.Get("Retry-After") == ""):
+				t.Errorf("%s: in the call: %d/%d %s, want 503 with 105", one.name, a.Status, a.Code(), a.Message)
 			}
-			id, _ := s.records()[0]["id"].(string)
-			count := func(query string) int64 { return storetest.Count(t, room.db, query, id) }
+			id, _ := s.Records()[0]["id"].(string)
+			count := func(query string) int64 { return storetest.Count(t, room.Parts().DB, query, id) }
 			pauses := map[int64]bool{} // it is given back with what was made, and tried again
 			for range await.Within(await.Limit) {
 				if len(pauses) == 2 {
@@ -209,12 +211,12 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 					pauses[n] = true
 				}
 			}
-			if r := s.record(s.do("GET", "/signatures/"+id, nil)); r.State != "WAIT_SIGN" || len(pauses) < 2 {
-				t.Fatalf("%s: %s %d %s, given back %d times", one.name, r.State, r.number(), deref(r.ErrorMessage), len(pauses))
+			if r := s.Record(s.Do("GET", "/signatures/"+id, nil)); r.State != "WAIT_SIGN" || len(pauses) < 2 {
+				t.Fatalf("%s: %s %d %s, given back %d times", one.name, r.State, r.Number(), deref(r.ErrorMessage), len(pauses))
 			}
 			b.state.Store(bucketThere)
-			if r := s.wait(id, "DONE", "ERROR"); r.State != "DONE" {
-				t.Fatalf("%s: %d %s", one.name, r.number(), deref(r.ErrorMessage))
+			if r := s.Wait(id, "DONE", "ERROR"); r.State != "DONE" {
+				t.Fatalf("%s: %d %s", one.name, r.Number(), deref(r.ErrorMessage))
 			}
 			if n := count(`select count(*) from signing_intents where signature_id = $1`); n != one.uses {
 				t.Errorf("%s: the key was used %d times, want %d", one.name, n, one.uses)
@@ -222,7 +224,7 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 			if n := count(`select count(*) from signing_intents where signature_id = $1 and outcome = 'SIGNED'`); n != one.uses {
 				t.Errorf("%s: %d uses count as signed, want %d", one.name, n, one.uses)
 			}
-			if again := s.record(send()); again.ID != id || again.State != "DONE" {
+			if again := s.Record(send()); again.ID != id || again.State != "DONE" {
 				t.Errorf("%s: asked again: %s %s", one.name, again.ID, again.State)
 			}
 		}
@@ -237,23 +239,23 @@ func TestRemoteSignatureIsNeverThrownAway(t *testing.T) {
 	await.All(t)
 	t.Parallel()
 	p, b := newProvider(t, "1"), newRemoteBucket(t)
-	s := newSite(t, p.configure("client_credentials"), b.on(""))
-	c := s.remote("automatic", "p256", "1234")
-	for name, docs := range map[string][]string{"one": {b64(samplePDF)}, "several": {b64(samplePDF), b64([]byte("plain")), b64([]byte("more"))}} {
+	s := newSite(t, p.Configure("client_credentials"), b.on(""))
+	c := s.Remote("automatic", "p256", "1234")
+	for name, docs := range map[string][]string{"one": {b64(sitetest.SamplePDF)}, "several": {b64(sitetest.SamplePDF), b64([]byte("plain")), b64([]byte("more"))}} {
 		body := m{"inputDocuments": docs, "certificateUsername": c.Username, "certificatePassword": c.Password, "options": m{"batch": len(docs) > 1}}
 		b.room.Store(int32(len(docs)))
 		b.state.Store(bucketSly)
-		if a := s.do("POST", "/EU-QES_automatic", body); a.Status != 503 || a.code() != 105 {
-			t.Errorf("%s: in the call: %d/%d, want 503 with 105", name, a.Status, a.code())
+		if a := s.Do("POST", "/EU-QES_automatic", body); a.Status != 503 || a.Code() != 105 {
+			t.Errorf("%s: in the call: %d/%d, want 503 with 105", name, a.Status, a.Code())
 		}
-		id, _ := s.records()[0]["id"].(string)
+		id, _ := s.Records()[0]["id"].(string)
 		b.state.Store(bucketThere)
-		if r := s.wait(id, "DONE", "ERROR"); r.State != "DONE" {
-			t.Errorf("%s: %d %s", name, r.number(), deref(r.ErrorMessage))
+		if r := s.Wait(id, "DONE", "ERROR"); r.State != "DONE" {
+			t.Errorf("%s: %d %s", name, r.Number(), deref(r.ErrorMessage))
 		}
 	}
-	if again := p.twice(); len(again) > 0 {
+	if again := p.Twice(); len(again) > 0 {
 		t.Errorf("sent twice: %v", again)
 	}
-	s.verifyAudit()
+	s.VerifyAudit()
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // outage takes a database away from everybody, as a restart or a failover does,
@@ -57,13 +57,13 @@ func TestDatabaseGoesAway(t *testing.T) {
 	}
 	database := storetest.Postgres(t)
 	p := newProgram(t, database)
-	p.start()
+	p.Start()
 	var mu sync.Mutex
 	keys, waited, refused := map[string]string{}, map[string]bool{}, 0
 	stop := load(6, func(i int) bool {
 		key := store.NewID()
 		for end := time.Now().Add(40 * time.Second); ; await.Pause() {
-			status, id := p.tryPost(m{"asyncSignature": i%3 == 0, "asyncDocumentsValidation": i%3 == 1}, key)
+			status, id := tryPost(p, m{"asyncSignature": i%3 == 0, "asyncDocumentsValidation": i%3 == 1}, key)
 			if status == 200 {
 				mu.Lock()
 				keys[key] = id
@@ -84,13 +84,13 @@ func TestDatabaseGoesAway(t *testing.T) {
 		await.Moment(300*time.Millisecond, 700*time.Millisecond)
 		over := outage(t, database)
 		await.Moment(time.Second, 1500*time.Millisecond)
-		if status, _ := p.answerTo("GET", "/healthz", nil); status != 200 {
+		if status, _ := answerTo(p, "GET", "/healthz", nil); status != 200 {
 			t.Errorf("healthz: %d", status)
 		}
 		over()
 		back := time.Now()
 		for {
-			if status, _ := p.tryPost(m{}, store.NewID()+"x"); status == 200 {
+			if status, _ := tryPost(p, m{}, store.NewID()+"x"); status == 200 {
 				break
 			}
 			if time.Since(back) > time.Minute {
@@ -102,7 +102,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 	probes := outages
 	stop()
 	if t.Failed() {
-		t.Logf("the server said: %.6000s", p.err.String())
+		t.Logf("the server said: %.6000s", p.Err.String())
 	}
 	if refused == 0 {
 		t.Error("nobody noticed: nothing was tested")
@@ -120,14 +120,14 @@ func TestDatabaseGoesAway(t *testing.T) {
 	// nobody waits for is done in the end.
 	failed := 0
 	for _, id := range ids {
-		if r := p.recordOf(id); waited[id] && r != nil && r.State == "ERROR" && r.number() == 119 {
+		if r := recordOf(p, id); waited[id] && r != nil && r.State == "ERROR" && r.Number() == 119 {
 			failed++
 			continue
 		}
-		p.settle([]string{id})
+		settle(p, []string{id})
 	}
-	p.kill()
-	_, signatures := p.account(database)
+	p.Kill()
+	_, signatures := p.Account(database)
 	t.Logf("%d outages, %d calls refused or cut, %d keys, %d of them failed, %d signatures", outages, refused, len(ids), failed, signatures)
 	if signatures < len(ids)-failed+probes || failed > 6*outages {
 		t.Errorf("%d signatures for %d keys", signatures, len(ids)+probes)
@@ -142,14 +142,14 @@ func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)
-		room, ctx := s.rooms(), context.Background()
+		room, ctx := s.Rooms(), context.Background()
 
 		// One-time passwords are counted in steps that only go up.
-		c := s.box.Certificates["otp"]
+		c := s.Box.Certificates["otp"]
 		at := func(d time.Duration) *keys.Store {
-			return keys.NewStore(room.db, keys.NewVault(room.master, keys.VaultConfig{}), room.master, keys.Config{Now: after(d), Log: room.sig.audit})
+			return keys.NewStore(room.Parts().DB, keys.NewVault(room.Parts().Master, keys.VaultConfig{}), room.Parts().Master, keys.Config{Now: after(d), Log: room.Parts().Audit})
 		}
-		account := room.sandboxAccount(t)
+		account := sandboxAccount(room, t)
 		use := func(d time.Duration) error {
 			store := at(d)
 			cred, err := store.Authenticate(ctx, account, c.Username, c.Password)
@@ -173,16 +173,16 @@ func TestClockJumps(t *testing.T) {
 
 		// A certificate is not good before its time, whatever the clock was.
 		early := signingWith(room, signing.Config{Now: after(-48 * time.Hour)})
-		r := s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true}))
+		r := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true}))
 		if err := work(early); err != nil {
 			t.Fatal(err)
 		}
-		if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); r.State != "ERROR" || r.number() != 112 {
-			t.Errorf("two days before it was issued: %s %d", r.State, r.number())
+		if r = s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); r.State != "ERROR" || r.Number() != 112 {
+			t.Errorf("two days before it was issued: %s %d", r.State, r.Number())
 		}
 
 		// The log goes by its sequence: a record begun tomorrow and ended today.
-		r = s.sign(b64(samplePDF), optionsOf(m{"asyncDocumentsValidation": true, "asyncSignature": true}))
+		r = s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncDocumentsValidation": true, "asyncSignature": true}))
 		late := signingWith(room, signing.Config{Now: after(24 * time.Hour), Hook: func(point, _ string) {
 			if point == "before-sign" {
 				panic("cut")
@@ -203,7 +203,7 @@ func TestClockJumps(t *testing.T) {
 		if err := work(now); err != nil {
 			t.Fatal(err)
 		}
-		if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); r.State != "DONE" {
+		if r = s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); r.State != "DONE" {
 			t.Errorf("after a clock that was a day ahead: %s", r.State)
 		}
 		res, err := room.VerifyAudit(ctx)
@@ -211,13 +211,4 @@ func TestClockJumps(t *testing.T) {
 			t.Errorf("audit: %v %v", err, res)
 		}
 	})
-}
-
-// sandboxAccount is the id of the sandbox's own account.
-func (s *Server) sandboxAccount(t *testing.T) (id string) {
-	t.Helper()
-	if err := s.db.Read().QueryRow(context.Background(), `select account_id from credentials limit 1`).Scan(&id); err != nil {
-		t.Fatal(err)
-	}
-	return id
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // volume is a real file system of its own, in a file: it can be filled, made
@@ -102,28 +103,28 @@ func (v *volume) empty() {
 func programOn(t *testing.T, v *volume, database string) *program {
 	t.Helper()
 	p := newProgram(t, database)
-	p.keepAt(filepath.Join(v.dir, "data"))
+	keepAt(p, filepath.Join(v.dir, "data"))
 	return p
 }
 
 // keepAt gives the program another data folder.
-func (p *program) keepAt(dir string) {
-	p.args[slices.Index(p.args, "--data")+1] = dir
-	p.data = dir
+func keepAt(p *program, dir string) {
+	p.Args[slices.Index(p.Args, "--data")+1] = dir
+	p.Data = dir
 }
 
 // answerTo is the status and code of an answer, whatever it is; 0 without one.
-func (p *program) answerTo(method, path string, body any) (status, code int) {
+func answerTo(p *program, method, path string, body any) (status, code int) {
 	var rd io.Reader
 	if body != nil {
 		j, _ := json.Marshal(body)
 		rd = bytes.NewReader(j)
 	}
-	req, err := http.NewRequest(method, "http://"+p.addr+path, rd)
+	req, err := http.NewRequest(method, "http://"+p.Addr+path, rd)
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+p.box().Token)
+	req.Header.Set("Authorization", "Bearer "+p.Box().Token)
 	resp, err := (&http.Client{Timeout: 20 * time.Second}).Do(req)
 	if err != nil {
 		return 0, 0
@@ -136,8 +137,8 @@ func (p *program) answerTo(method, path string, body any) (status, code int) {
 	return resp.StatusCode, code
 }
 
-func (p *program) signBody(doc []byte, o m) m {
-	c := p.box().Certificates["automatic"]
+func signBody(p *program, doc []byte, o m) m {
+	c := p.Box().Certificates["automatic"]
 	return m{"inputDocuments": b64(doc), "certificateUsername": c.Username, "certificatePassword": c.Password, "options": o}
 }
 
@@ -149,21 +150,21 @@ func TestDiskFull(t *testing.T) {
 	await.All(t)
 	v := newVolume(t, 96)
 	p := programOn(t, v, "")
-	p.start()
-	before := p.post(m{}, "")
+	p.Start()
+	before := post(p, m{}, "")
 	if before == nil || before.State != "DONE" {
 		t.Fatalf("%+v", before)
 	}
-	large := append(bytes.Clone(samplePDF), bytes.Repeat([]byte("%\n"), 500_000)...)
+	large := append(bytes.Clone(sitetest.SamplePDF), bytes.Repeat([]byte("%\n"), 500_000)...)
 	v.fill()
 	refused := 0
 	for i := range 12 {
 		o := []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true}}[i%3]
-		doc := samplePDF
+		doc := sitetest.SamplePDF
 		if i%2 == 1 {
 			doc = large
 		}
-		switch status, code := p.answerTo("POST", "/EU-QES_automatic", p.signBody(doc, o)); {
+		switch status, code := answerTo(p, "POST", "/EU-QES_automatic", signBody(p, doc, o)); {
 		case status == 200: // it fitted into what was allocated already
 		case (status == 503 || status == 507) && code == 105:
 			refused++
@@ -174,49 +175,49 @@ func TestDiskFull(t *testing.T) {
 	if refused == 0 {
 		t.Error("nothing was refused: the disk was not full")
 	}
-	if status, _ := p.answerTo("GET", "/signatures/"+before.ID, nil); status != 200 {
+	if status, _ := answerTo(p, "GET", "/signatures/"+before.ID, nil); status != 200 {
 		t.Errorf("reading a record: %d", status)
 	}
 	v.empty()
 	await.Until(t, "it signs with room again", func() bool {
-		after := p.post(m{}, "")
+		after := post(p, m{}, "")
 		return after != nil && after.State == "DONE"
 	})
-	p.settleAll()
-	p.kill()
-	p.account("")
-	p.examine()
+	settleAll(p)
+	p.Kill()
+	p.Account("")
+	examine(p)
 }
 
 // settleAll waits until no record of the account is on its way.
-func (p *program) settleAll() {
-	p.t.Helper()
+func settleAll(p *program) {
+	p.T.Helper()
 	for end := time.Now().Add(60 * time.Second); ; await.Pause() {
 		waiting := 0
 		for _, state := range []string{"WAIT_VALIDATION", "WAIT_SIGN"} {
-			waiting += p.count(state)
+			waiting += count(p, state)
 		}
 		if waiting == 0 {
 			return
 		}
 		if time.Now().After(end) {
-			p.t.Fatalf("%d records still wait", waiting)
+			p.T.Fatalf("%d records still wait", waiting)
 		}
 	}
 }
 
-func (p *program) count(state string) int {
-	p.t.Helper()
-	req, _ := http.NewRequest("GET", "http://"+p.addr+"/signatures?limit=100&state="+state, nil)
-	req.Header.Set("Authorization", "Bearer "+p.box().Token)
+func count(p *program, state string) int {
+	p.T.Helper()
+	req, _ := http.NewRequest("GET", "http://"+p.Addr+"/signatures?limit=100&state="+state, nil)
+	req.Header.Set("Authorization", "Bearer "+p.Box().Token)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	defer resp.Body.Close()
 	var a struct{ Data []record }
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil || resp.StatusCode != 200 {
-		p.t.Fatalf("%d %v", resp.StatusCode, err)
+		p.T.Fatalf("%d %v", resp.StatusCode, err)
 	}
 	n := 0
 	for _, r := range a.Data {
@@ -228,11 +229,11 @@ func (p *program) count(state string) int {
 }
 
 // examine has rogito doctor and rogito audit verify look at the installation.
-func (p *program) examine() {
-	p.t.Helper()
+func examine(p *program) {
+	p.T.Helper()
 	for _, args := range [][]string{{"doctor"}, {"audit", "verify"}} {
-		if out, err := p.command(args...); err != nil {
-			p.t.Errorf("rogito %s: %v\n%s", strings.Join(args, " "), err, out)
+		if out, err := p.Command(args...); err != nil {
+			p.T.Errorf("rogito %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
 }
@@ -243,8 +244,8 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	await.All(t)
 	v := newVolume(t, 96)
 	p := programOn(t, v, "")
-	p.start()
-	if r := p.post(m{}, ""); r == nil || r.State != "DONE" {
+	p.Start()
+	if r := post(p, m{}, ""); r == nil || r.State != "DONE" {
 		t.Fatalf("%+v", r)
 	}
 	if err := v.breakDown(); err != nil {
@@ -252,7 +253,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	}
 	deadline := time.Now().Add(5 * time.Second)
 	for {
-		if status, _ := p.answerTo("GET", "/readyz", nil); status == 503 {
+		if status, _ := answerTo(p, "GET", "/readyz", nil); status == 503 {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -261,14 +262,14 @@ func TestReadOnlyFileSystem(t *testing.T) {
 		await.Pause()
 	}
 	for _, o := range []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true}} {
-		if status, code := p.answerTo("POST", "/EU-QES_automatic", p.signBody(samplePDF, o)); status != 503 || code != 105 {
+		if status, code := answerTo(p, "POST", "/EU-QES_automatic", signBody(p, sitetest.SamplePDF, o)); status != 503 || code != 105 {
 			t.Errorf("%v: %d/%d, want 503 with 105", o, status, code)
 		}
 	}
-	if status, _ := p.answerTo("GET", "/healthz", nil); status != 200 {
+	if status, _ := answerTo(p, "GET", "/healthz", nil); status != 200 {
 		t.Errorf("healthz: %d", status)
 	}
-	if status, _ := p.answerTo("GET", "/signatures", nil); status != 200 {
+	if status, _ := answerTo(p, "GET", "/signatures", nil); status != 200 {
 		t.Errorf("reading: %d", status)
 	}
 }
@@ -312,14 +313,14 @@ func cutAgainAndAgain(t *testing.T, database string) {
 	}
 	v := newVolume(t, size)
 	p := programOn(t, v, database)
-	p.start()
+	p.Start()
 	var mu sync.Mutex
 	var ids []string
 	for range rounds {
 		first, once := make(chan struct{}), sync.Once{}
 		stop := load(6, func(i int) bool {
 			o := []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]
-			if r := p.post(o, ""); r != nil {
+			if r := post(p, o, ""); r != nil {
 				mu.Lock()
 				ids = append(ids, r.ID)
 				mu.Unlock()
@@ -333,7 +334,7 @@ func cutAgainAndAgain(t *testing.T, database string) {
 			t.Error("no answer within a minute")
 		}
 		await.Moment(0, 500*time.Millisecond)
-		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		if err := p.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(150 * time.Millisecond) // system calls under way end, answers under way arrive
@@ -342,27 +343,27 @@ func cutAgainAndAgain(t *testing.T, database string) {
 		mu.Unlock()
 		after := v.cut()
 		if database != "" { // both would write to it
-			if err := p.cmd.Process.Kill(); err != nil {
+			if err := p.Cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-		} else if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		} else if err := p.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
 		stop()
 		q := programOn(t, after, database)
-		q.examine()
-		q.start()
-		q.settle(known)
-		q.kill()
-		intents, signatures := q.account(database)
+		examine(q)
+		q.Start()
+		settle(q, known)
+		q.Kill()
+		intents, signatures := q.Account(database)
 		if signatures < len(known) || intents < signatures {
 			t.Errorf("%d acknowledged, %d signatures, %d intents", len(known), signatures, intents)
 		}
 		t.Logf("power cut after %d acknowledged: all there, %d signatures, %d intents", len(known), signatures, intents)
 		if database != "" {
-			p.kill()
+			p.Kill()
 			p, v = q, after
-			p.start()
+			p.Start()
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,13 +19,13 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
-
-func soaking() bool { return os.Getenv("ROGITO_TEST_SOAK") != "" }
 
 // load has n goroutines work again and again, each until its work says that it
 // is over, and all until stop, which waits for them.
@@ -43,44 +42,6 @@ func load(n int, work func(i int) bool) (stop func()) {
 		ended.Store(true)
 		wg.Wait()
 	}
-}
-
-// standing is an installation that takes requests and works on none: what waits
-// is worked on by the test.
-func standing(t *testing.T, database string) *site {
-	t.Helper()
-	s := newSite(t, func(c *Config) { c.Database = database })
-	s.stand()
-	return s
-}
-
-// stand stops the server of a site and goes on without workers.
-func (s *site) stand() {
-	s.run.stop()
-	srv := httptest.NewServer(s.rooms().Handler())
-	s.t.Cleanup(srv.Close)
-	s.url = srv.URL
-}
-
-// signingWith is the signing room with another lease and clock.
-func signingWith(s *Server, c signing.Config) *signing.Service {
-	w := &s.sig
-	return signing.New(signing.Deps{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.billing, Tokens: s.accounts, Guard: w.guard,
-	}, c)
-}
-
-func (s *Server) countRows(t *testing.T, query string) (n int) {
-	t.Helper()
-	if err := s.db.Read().QueryRow(context.Background(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// work has a service take the next record of the line, as its workers do.
-func work(s *signing.Service) error {
-	return s.WorkOnce(context.Background())
 }
 
 // sweep has a service look for approvals that never came, as its sweeper does.
@@ -100,12 +61,12 @@ func TestTwoWorkersOneResult(t *testing.T) {
 	}
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)
-		room := s.rooms()
+		room := s.Rooms()
 		clocks := []time.Duration{0, 10 * time.Minute, 24 * time.Hour} // of the other
 		points := []string{"before-sign", "intended", "signed", "stored"}
 		const lease = 2 * time.Millisecond
 		for i := range trials {
-			id := s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true})).ID
+			id := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true})).ID
 			other := signingWith(room, signing.Config{Lease: lease, Now: after(clocks[i%len(clocks)])})
 			met := false
 			first := signingWith(room, signing.Config{Lease: lease, Hook: func(point, record string) {
@@ -122,30 +83,30 @@ func TestTwoWorkersOneResult(t *testing.T) {
 				t.Errorf("the first worker: %v, met %v", err, met)
 			}
 		}
-		if n := room.countRows(t, `select count(*) from signatures where state = 'DONE'`); n != trials {
+		if n := countRows(room, t, `select count(*) from signatures where state = 'DONE'`); n != trials {
 			t.Errorf("%d of %d are DONE", n, trials)
 		}
-		if n := room.countRows(t, `select count(*) from signature_files where role = 'signed'`); n != trials {
+		if n := countRows(room, t, `select count(*) from signature_files where role = 'signed'`); n != trials {
 			t.Errorf("%d signed documents of %d records", n, trials)
 		}
-		if n := room.countRows(t, `select count(*) from audit_events where `+holding("signed")); n != trials {
+		if n := countRows(room, t, `select count(*) from audit_events where `+holding("signed")); n != trials {
 			t.Errorf("%d ends in the audit log of %d records", n, trials)
 		}
-		if n := room.countRows(t, `select count(*) from signatures where starts = 2`); n != trials {
+		if n := countRows(room, t, `select count(*) from signatures where starts = 2`); n != trials {
 			t.Errorf("%d of %d records were taken over once", n, trials)
 		}
 		// Who was too late used the key for nothing, and the log says which use counted.
-		if n := room.countRows(t, `select count(*) from signing_intents where outcome = 'SIGNED'`); n != trials {
+		if n := countRows(room, t, `select count(*) from signing_intents where outcome = 'SIGNED'`); n != trials {
 			t.Errorf("%d uses of the key led to %d documents", n, trials)
 		}
-		if n := room.countRows(t, `select count(*) from signing_intents where outcome = 'UNKNOWN'`); n == 0 {
+		if n := countRows(room, t, `select count(*) from signing_intents where outcome = 'UNKNOWN'`); n == 0 {
 			t.Error("no use of the key was for nothing")
 		}
 		res, err := room.VerifyAudit(context.Background())
 		if err != nil || res.Bad != nil {
 			t.Errorf("audit: %v %v", err, res)
 		}
-		room.execute(t, `update signing_intents set outcome = case outcome when 'SIGNED' then 'UNKNOWN' else 'SIGNED' end where outcome in ('SIGNED', 'UNKNOWN')
+		execute(room, t, `update signing_intents set outcome = case outcome when 'SIGNED' then 'UNKNOWN' else 'SIGNED' end where outcome in ('SIGNED', 'UNKNOWN')
 			and signature_id = (select signature_id from signing_intents where outcome = 'UNKNOWN' limit 1)`)
 		if res, err := room.VerifyAudit(context.Background()); err != nil || res.Bad == nil {
 			t.Errorf("the uses of a key were exchanged, and nobody noticed: %v", err)
@@ -160,12 +121,12 @@ func TestPoison(t *testing.T) {
 	await.All(t)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
-		p.start("ROGITO_TEST_PANIC_AT=before-sign")
-		bad := p.post(m{"asyncSignature": true}, "")
+		p.Start("ROGITO_TEST_PANIC_AT=before-sign")
+		bad := post(p, m{"asyncSignature": true}, "")
 		if bad == nil {
 			t.Fatal("not accepted")
 		}
-		failures := func() int { return strings.Count(p.err.String(), "work on a signature failed") }
+		failures := func() int { return strings.Count(p.Err.String(), "work on a signature failed") }
 		for range await.Within(time.Minute) { // then it was the first
 			if failures() != 0 {
 				break
@@ -173,18 +134,18 @@ func TestPoison(t *testing.T) {
 		}
 		var ids []string
 		for range 10 {
-			ids = append(ids, p.post(m{"asyncSignature": true}, "").ID)
+			ids = append(ids, post(p, m{"asyncSignature": true}, "").ID)
 		}
-		p.settle(ids)
+		settle(p, ids)
 		end := time.Now().Add(40 * time.Second)
 		for bad.State != "ERROR" && time.Now().Before(end) {
 			await.Pause()
-			if r := p.recordOf(bad.ID); r != nil {
+			if r := recordOf(p, bad.ID); r != nil {
 				bad = r
 			}
 		}
-		if bad.State != "ERROR" || bad.number() != 119 || strings.Contains(deref(bad.ErrorMessage), "test") {
-			t.Errorf("%s %d %s", bad.State, bad.number(), deref(bad.ErrorMessage))
+		if bad.State != "ERROR" || bad.Number() != 119 || strings.Contains(deref(bad.ErrorMessage), "test") {
+			t.Errorf("%s %d %s", bad.State, bad.Number(), deref(bad.ErrorMessage))
 		}
 		for range await.Within(await.Limit) { // it comes through a pipe, in no order with the answers
 			if failures() >= 3 {
@@ -194,25 +155,25 @@ func TestPoison(t *testing.T) {
 		if n := failures(); n != 3 {
 			t.Errorf("%d failures in the log, want 3", n)
 		}
-		p.kill()
-		p.account(database)
+		p.Kill()
+		p.Account(database)
 	})
 }
 
 // blobPath is the file of a record's signed document; "" where it lies in a
 // pack.
-func (s *site) blobPath(id string) string {
-	s.t.Helper()
+func blobPath(s *site, id string) string {
+	s.T.Helper()
 	var blob string
-	if err := s.rooms().db.Read().QueryRow(context.Background(), `select blob from signature_files where signature_id = $1 and role = 'signed'`, id).Scan(&blob); err != nil {
-		s.t.Fatal(err)
+	if err := s.Rooms().Parts().DB.Read().QueryRow(context.Background(), `select blob from signature_files where signature_id = $1 and role = 'signed'`, id).Scan(&blob); err != nil {
+		s.T.Fatal(err)
 	}
 	if strings.Contains(blob, ".") {
 		return ""
 	}
-	found, err := filepath.Glob(filepath.Join(s.cfg.Data, "blobs", "*", blob))
+	found, err := filepath.Glob(filepath.Join(s.Config.Data, "blobs", "*", blob))
 	if err != nil || len(found) != 1 {
-		s.t.Fatalf("blob %s: %v %v", blob, found, err)
+		s.T.Fatalf("blob %s: %v %v", blob, found, err)
 	}
 	return found[0]
 }
@@ -224,10 +185,10 @@ func TestDamagedDocuments(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	large := bytes.Repeat([]byte("more of it\n"), 300_000)
-	flipped, unreadable, good, packed := s.sign(b64(large)), s.sign(b64(large)), s.sign(b64(large)), s.sign(b64(samplePDF))
+	flipped, unreadable, good, packed := s.Sign(b64(large)), s.Sign(b64(large)), s.Sign(b64(large)), s.Sign(b64(sitetest.SamplePDF))
 	size := flipped.Document.SignedDocument.Size
 	for _, at := range []int64{0, 100, size / 2, size - 1} {
-		path := s.blobPath(flipped.ID)
+		path := blobPath(s, flipped.ID)
 		stored, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -237,30 +198,30 @@ func TestDamagedDocuments(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if status, code := s.tryDownload(flipped.ID); status != 503 || code != 105 {
+		if status, code := tryDownload(s, flipped.ID); status != 503 || code != 105 {
 			t.Errorf("a bit flipped at %d: %d/%d", at, status, code)
 		}
 		if err := os.WriteFile(path, stored, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	path := s.blobPath(unreadable.ID)
+	path := blobPath(s, unreadable.ID)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil { // every read of it is an error
 		t.Fatal(err)
 	}
-	if status, code := s.tryDownload(unreadable.ID); status < 500 || code != 104 && code != 105 {
+	if status, code := tryDownload(s, unreadable.ID); status < 500 || code != 104 && code != 105 {
 		t.Errorf("an error of the disk: %d/%d", status, code)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if status, code := s.tryDownload(unreadable.ID); status != 503 || code != 105 {
+	if status, code := tryDownload(s, unreadable.ID); status != 503 || code != 105 {
 		t.Errorf("a document that is missing: %d/%d, want 503 with 105", status, code)
 	}
-	packs, err := filepath.Glob(filepath.Join(s.cfg.Data, "blobs", "packs", "*"))
+	packs, err := filepath.Glob(filepath.Join(s.Config.Data, "blobs", "packs", "*"))
 	if err != nil || len(packs) == 0 {
 		t.Fatal(packs, err)
 	}
@@ -274,28 +235,28 @@ func TestDamagedDocuments(t *testing.T) {
 	if err := os.WriteFile(last, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, code := s.tryDownload(packed.ID); status != 503 || code != 105 {
+	if status, code := tryDownload(s, packed.ID); status != 503 || code != 105 {
 		t.Errorf("a bit flipped in a pack: %d/%d", status, code)
 	}
 	for _, r := range []*record{flipped, good} { // mended, and never touched
-		if sum := sha256.Sum256(s.download(r.ID, "signedDocument")); hex.EncodeToString(sum[:]) != r.Document.SignedDocument.SHA256 {
+		if sum := sha256.Sum256(s.Download(r.ID, "signedDocument")); hex.EncodeToString(sum[:]) != r.Document.SignedDocument.SHA256 {
 			t.Error("another document than was signed")
 		}
 	}
-	if _, body := get(t, s.url+"/metrics"); !strings.Contains(body, `rogito_http_errors_total{code="105"} `) {
+	if _, body := get(t, s.URL+"/metrics"); !strings.Contains(body, `rogito_http_errors_total{code="105"} `) {
 		t.Error("the figures do not show it")
 	}
-	if a := s.do("GET", "/signatures/"+unreadable.ID+"/audit", nil); !strings.Contains(string(a.Data), unreadable.Document.SignedDocument.SHA256) {
+	if a := s.Do("GET", "/signatures/"+unreadable.ID+"/audit", nil); !strings.Contains(string(a.Data), unreadable.Document.SignedDocument.SHA256) {
 		t.Error("the audit does not have the digest")
 	}
 }
 
 // tryDownload is the status and code of a download; the body must not be part of
 // a document.
-func (s *site) tryDownload(id string) (status, code int) {
-	s.t.Helper()
-	req, _ := http.NewRequest("GET", s.url+"/signatures/"+id+"/signedDocument", nil)
-	req.Header.Set("Authorization", "Bearer "+s.box.Token)
+func tryDownload(s *site, id string) (status, code int) {
+	s.T.Helper()
+	req, _ := http.NewRequest("GET", s.URL+"/signatures/"+id+"/signedDocument", nil)
+	req.Header.Set("Authorization", "Bearer "+s.Box.Token)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, 0
@@ -304,7 +265,7 @@ func (s *site) tryDownload(id string) (status, code int) {
 	b, _ := io.ReadAll(resp.Body)
 	var a struct{ Error *int }
 	if bytes.Contains(b, []byte("%PDF")) || json.Unmarshal(b, &a) != nil || a.Error == nil {
-		s.t.Errorf("%d with %.60q", resp.StatusCode, b)
+		s.T.Errorf("%d with %.60q", resp.StatusCode, b)
 		return resp.StatusCode, 0
 	}
 	return resp.StatusCode, *a.Error
@@ -315,34 +276,34 @@ func (s *site) tryDownload(id string) (status, code int) {
 func TestOneKeyHundredCalls(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		other, room := s.tenant(), s.rooms()
-		body := s.body(b64(samplePDF))
+		other, room := s.Tenant(), s.Rooms()
+		body := s.Body(b64(sitetest.SamplePDF))
 		var mu sync.Mutex
 		ids, waits := map[string]int{}, 0
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				a := s.do("POST", "/EU-QES_automatic", body, "Idempotency-Key", "hundred")
+				a := s.Do("POST", "/EU-QES_automatic", body, "Idempotency-Key", "hundred")
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
 				case a.Status == 200:
-					ids[s.record(a).ID]++
-				case a.Status == 409 && a.code() == 150 && a.Header.Get("Retry-After") != "":
+					ids[s.Record(a).ID]++
+				case a.Status == 409 && a.Code() == 150 && a.Header.Get("Retry-After") != "":
 					waits++
 				default:
-					t.Errorf("%d/%d %s", a.Status, a.code(), a.Message)
+					t.Errorf("%d/%d %s", a.Status, a.Code(), a.Message)
 				}
 			})
 		}
 		wg.Wait()
-		if len(ids) != 1 || room.countRows(t, `select count(*) from signatures`) != 1 || room.countRows(t, `select count(*) from signing_intents`) != 1 {
-			t.Errorf("%d records from one key (%d were told to wait), %d intents", len(ids), waits, room.countRows(t, `select count(*) from signing_intents`))
+		if len(ids) != 1 || countRows(room, t, `select count(*) from signatures`) != 1 || countRows(room, t, `select count(*) from signing_intents`) != 1 {
+			t.Errorf("%d records from one key (%d were told to wait), %d intents", len(ids), waits, countRows(room, t, `select count(*) from signing_intents`))
 		}
-		if a := s.do("POST", "/EU-QES_automatic", s.body(b64(sampleTXT)), "Idempotency-Key", "hundred"); a.Status != 422 || a.code() != 151 {
-			t.Errorf("another body: %d/%d", a.Status, a.code())
+		if a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SampleTXT)), "Idempotency-Key", "hundred"); a.Status != 422 || a.Code() != 151 {
+			t.Errorf("another body: %d/%d", a.Status, a.Code())
 		}
-		r := other.record(other.do("POST", "/EU-QES_automatic", other.body(b64(samplePDF)), "Idempotency-Key", "hundred"))
+		r := other.Record(other.Do("POST", "/EU-QES_automatic", other.Body(b64(sitetest.SamplePDF)), "Idempotency-Key", "hundred"))
 		if ids[r.ID] != 0 || r.State != "DONE" {
 			t.Errorf("another account's key: %+v", r)
 		}
@@ -357,15 +318,15 @@ func TestTermUnderLoad(t *testing.T) {
 	await.All(t)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
-		p.start()
+		p.Start()
 		var mu sync.Mutex
 		var ids []string
 		var cut int
 		client := &http.Client{Timeout: 40 * time.Second}
 		stop := load(8, func(i int) bool {
-			j, _ := json.Marshal(p.signBody(samplePDF, []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]))
-			req, _ := http.NewRequest("POST", "http://"+p.addr+"/EU-QES_automatic", bytes.NewReader(j))
-			req.Header.Set("Authorization", "Bearer "+p.box().Token)
+			j, _ := json.Marshal(signBody(p, sitetest.SamplePDF, []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]))
+			req, _ := http.NewRequest("POST", "http://"+p.Addr+"/EU-QES_automatic", bytes.NewReader(j))
+			req.Header.Set("Authorization", "Bearer "+p.Box().Token)
 			resp, err := client.Do(req)
 			if err != nil {
 				return false // refused: it takes no more connections
@@ -387,12 +348,12 @@ func TestTermUnderLoad(t *testing.T) {
 		})
 		await.Moment(300*time.Millisecond, time.Second)
 		begin := time.Now()
-		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		err := p.cmd.Wait()
+		err := p.Cmd.Wait()
 		took := time.Since(begin)
-		p.cmd = nil
+		p.Cmd = nil
 		stop()
 		if err != nil || took > time.Minute {
 			t.Errorf("it ended after %v: %v", took, err)
@@ -400,7 +361,7 @@ func TestTermUnderLoad(t *testing.T) {
 		if cut > 0 {
 			t.Errorf("%d answers were cut", cut)
 		}
-		for _, line := range strings.Split(p.err.String(), "\n") {
+		for _, line := range strings.Split(p.Err.String(), "\n") {
 			if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, "level=ERROR") {
 				t.Errorf("a clean stop says: %s", line)
 			}
@@ -408,10 +369,10 @@ func TestTermUnderLoad(t *testing.T) {
 		if len(ids) == 0 {
 			t.Fatal("nothing was acknowledged")
 		}
-		p.start()
-		p.settle(ids)
-		p.kill()
-		p.account(database)
+		p.Start()
+		settle(p, ids)
+		p.Kill()
+		p.Account(database)
 	})
 }
 
@@ -422,56 +383,56 @@ func TestBackupOfSignatures(t *testing.T) {
 	s := newSite(t)
 	var before []string
 	for range 5 {
-		before = append(before, s.sign(b64(samplePDF)).ID)
+		before = append(before, s.Sign(b64(sitetest.SamplePDF)).ID)
 	}
 	stop := load(4, func(i int) bool {
-		s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": i%2 == 0}))
+		s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": i%2 == 0}))
 		return true
 	})
-	room := s.rooms()
-	for room.countRows(t, `select count(*) from signatures`) < 12 {
+	room := s.Rooms()
+	for countRows(room, t, `select count(*) from signatures`) < 12 {
 		await.Pause()
 	}
 	ctx := context.Background()
 	var archive bytes.Buffer
-	err := Backup(ctx, s.cfg, &archive)
+	err := server.Backup(ctx, s.Config, &archive)
 	stop()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := s.cfg
+	cfg := s.Config
 	cfg.Data = filepath.Join(t.TempDir(), "elsewhere")
-	_, keyPath, err := Restore(ctx, cfg, &archive)
+	_, keyPath, err := server.Restore(ctx, cfg, &archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := os.ReadFile(filepath.Join(s.cfg.Data, "master.key"))
+	key, err := os.ReadFile(filepath.Join(s.Config.Data, "master.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(keyPath, key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, func(c *Config) { c.Data = cfg.Data })
+	r := start(t, func(c *server.Config) { c.Data = cfg.Data })
 	again := *s
-	again.url, again.run, again.cfg = r.url, r, cfg
-	again.cfg.PublicURL = r.url
+	again.URL, again.Run, again.Config = r.URL, r, cfg
+	again.Config.PublicURL = r.URL
 	for _, id := range before {
-		if got := again.record(again.do("GET", "/signatures/"+id, nil)); got.State != "DONE" {
+		if got := again.Record(again.Do("GET", "/signatures/"+id, nil)); got.State != "DONE" {
 			t.Errorf("%s is %s", id, got.State)
 		}
 	}
 	var list []record
-	if err := json.Unmarshal(again.do("GET", "/signatures?limit=100", nil).Data, &list); err != nil || len(list) < len(before) {
+	if err := json.Unmarshal(again.Do("GET", "/signatures?limit=100", nil).Data, &list); err != nil || len(list) < len(before) {
 		t.Fatalf("%d records: %v", len(list), err)
 	}
 	for _, one := range list {
-		one := again.wait(one.ID, "DONE")
-		if sum := sha256.Sum256(again.download(one.ID, "signedDocument")); hex.EncodeToString(sum[:]) != one.Document.SignedDocument.SHA256 {
+		one := again.Wait(one.ID, "DONE")
+		if sum := sha256.Sum256(again.Download(one.ID, "signedDocument")); hex.EncodeToString(sum[:]) != one.Document.SignedDocument.SHA256 {
 			t.Errorf("%s: another digest", one.ID)
 		}
 	}
-	again.verifyAudit()
+	again.VerifyAudit()
 	t.Logf("%d records restored, %d of them from before", len(list), len(before))
 }
 
@@ -481,10 +442,10 @@ func TestBackupOfSignatures(t *testing.T) {
 func TestNextSchema(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
-		set := func(c *Config) { c.Database = database }
+		set := func(c *server.Config) { c.Database = database }
 		s := newSite(t, set)
-		r := s.sign(b64(samplePDF))
-		room := s.rooms()
+		r := s.Sign(b64(sitetest.SamplePDF))
+		room := s.Rooms()
 		ctx := context.Background()
 		for _, q := range []string{
 			`create table of_the_next_release (id text primary key)`,
@@ -493,36 +454,36 @@ func TestNextSchema(t *testing.T) {
 			`alter table work add column of_the_next_release bigint not null default 7`,
 			`insert into goose_db_version (version_id, is_applied) values (9001, ` + map[bool]string{true: "1", false: "true"}[database == ""] + `)`,
 		} {
-			if err := room.db.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(ctx, q); return err }); err != nil {
+			if err := room.Parts().DB.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(ctx, q); return err }); err != nil {
 				t.Fatalf("%s: %v", q, err)
 			}
 		}
-		err := room.db.Write(ctx, func(tx *store.Tx) error { return job.Put(ctx, tx, job.Item{Kind: "of-the-next-release"}) })
+		err := room.Parts().DB.Write(ctx, func(tx *store.Tx) error { return job.Put(ctx, tx, job.Item{Kind: "of-the-next-release"}) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		work := func(s *site) {
 			t.Helper()
 			for _, o := range []m{{}, {"asyncSignature": true}} {
-				s.wait(s.sign(b64(samplePDF), optionsOf(o)).ID, "DONE")
+				s.Wait(s.Sign(b64(sitetest.SamplePDF), optionsOf(o)).ID, "DONE")
 			}
-			if len(s.download(r.ID, "signedDocument")) == 0 {
+			if len(s.Download(r.ID, "signedDocument")) == 0 {
 				t.Error("nothing to download")
 			}
 		}
 		work(s) // the one that runs while another migrates
-		if other, err := store.Open(ctx, store.Config{Database: database, Data: s.cfg.Data}); err == nil {
+		if other, err := store.Open(ctx, store.Config{Database: database, Data: s.Config.Data}); err == nil {
 			other.Close()
 			t.Error("a program opens a database that is newer than itself")
 		}
-		err = room.db.Write(ctx, func(tx *store.Tx) error {
+		err = room.Parts().DB.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, `delete from goose_db_version where version_id = 9001`)
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.verifyAudit()
+		s.VerifyAudit()
 	})
 }
 
@@ -533,10 +494,10 @@ func TestRollingRestart(t *testing.T) {
 	await.All(t)
 	database := storetest.Postgres(t)
 	a := newProgram(t, database)
-	a.start()
+	a.Start()
 	b := newProgram(t, database)
-	b.keepAt(a.data) // one master key, one folder of blobs
-	b.start()
+	keepAt(b, a.Data) // one master key, one folder of blobs
+	b.Start()
 	nodes := []*program{a, b}
 	var mu sync.Mutex
 	var ids []string
@@ -544,7 +505,7 @@ func TestRollingRestart(t *testing.T) {
 	stop := load(6, func(i int) bool {
 		key, first := store.NewID(), int(calls.Add(1))
 		for try := 0; ; try++ { // as a client behind a balancer does
-			status, id := nodes[(first+try)%2].tryPost(m{"asyncSignature": i%2 == 0}, key)
+			status, id := tryPost(nodes[(first+try)%2], m{"asyncSignature": i%2 == 0}, key)
 			if status == 200 {
 				mu.Lock()
 				ids = append(ids, id)
@@ -560,16 +521,16 @@ func TestRollingRestart(t *testing.T) {
 	})
 	for _, p := range nodes {
 		await.Moment(200*time.Millisecond, 600*time.Millisecond)
-		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.cmd.Wait(); err != nil {
-			t.Errorf("it ended with %v: %s", err, p.err)
+		if err := p.Cmd.Wait(); err != nil {
+			t.Errorf("it ended with %v: %s", err, p.Err)
 		}
-		p.start()
+		p.Start()
 	}
 	stop()
-	a.settle(ids)
+	settle(a, ids)
 	seen := map[string]bool{}
 	for _, id := range ids {
 		if seen[id] {
@@ -578,18 +539,18 @@ func TestRollingRestart(t *testing.T) {
 		seen[id] = true
 	}
 	t.Logf("%d signatures over two restarts", len(ids))
-	a.kill()
-	b.kill()
-	if intents, signatures := a.account(database); signatures != len(ids) || intents < signatures {
+	a.Kill()
+	b.Kill()
+	if intents, signatures := a.Account(database); signatures != len(ids) || intents < signatures {
 		t.Errorf("%d acknowledged, %d signatures, %d intents", len(ids), signatures, intents)
 	}
 }
 
 // tryPost is one call: its status, 0 without an answer, and the record's id.
-func (p *program) tryPost(o m, key string) (status int, id string) {
-	j, _ := json.Marshal(p.signBody(samplePDF, o))
-	req, _ := http.NewRequest("POST", "http://"+p.addr+"/EU-QES_automatic", bytes.NewReader(j))
-	req.Header.Set("Authorization", "Bearer "+p.box().Token)
+func tryPost(p *program, o m, key string) (status int, id string) {
+	j, _ := json.Marshal(signBody(p, sitetest.SamplePDF, o))
+	req, _ := http.NewRequest("POST", "http://"+p.Addr+"/EU-QES_automatic", bytes.NewReader(j))
+	req.Header.Set("Authorization", "Bearer "+p.Box().Token)
 	req.Header.Set("Idempotency-Key", key)
 	resp, err := (&http.Client{Timeout: 30 * time.Second}).Do(req)
 	if err != nil {

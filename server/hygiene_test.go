@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"archive/zip"
@@ -17,6 +17,8 @@ import (
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/film/filmtest"
+	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // A token that a client puts where it does not belong, on a route or on none,
@@ -24,11 +26,11 @@ import (
 func TestMisplacedSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	traces := newCollector(t)
-	s := newSite(t, func(c *Config) {
+	s := newSite(t, func(c *server.Config) {
 		c.Log.Level, c.Log.Format = "debug", "json"
 		c.Telemetry.Endpoint, c.Telemetry.Sample = traces.URL, 1
 	})
-	token, link := s.box.Token, "canary-secret-of-a-link-0123456789"
+	token, link := s.Box.Token, "canary-secret-of-a-link-0123456789"
 	sent := 0
 	for _, path := range []string{
 		"/%s", "/tokens/%s/extra", "/v1/token/%s", "/token/%s/", "//token//%s", "/TOKEN/%s", "/nowhere?token=%s", "/tokens?x=%s",
@@ -37,13 +39,13 @@ func TestMisplacedSecretsAreNotLogged(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE", "PUT", "OPTIONS"} {
 			for _, secret := range []string{token, link} {
-				req, err := http.NewRequest(method, s.url+fmt.Sprintf(path, secret), nil)
+				req, err := http.NewRequest(method, s.URL+fmt.Sprintf(path, secret), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				req.Header.Set("Authorization", "Bearer "+token)
 				req.Header.Set("X-Request-Id", token)
-				req.Header.Set("Referer", s.url+"/"+secret)
+				req.Header.Set("Referer", s.URL+"/"+secret)
 				resp, err := http.DefaultTransport.RoundTrip(req)
 				if err != nil {
 					t.Fatal(err)
@@ -56,18 +58,18 @@ func TestMisplacedSecretsAreNotLogged(t *testing.T) {
 			}
 		}
 	}
-	s.do("POST", "/tokens", m{"scopes": []string{token}}) // its refusal quotes the scope
-	s.do("GET", "/signatures?state="+token, nil)
-	await.Never(t, 1500*time.Millisecond, "the token is in the database", func() bool { return bytes.Contains(s.dump(), []byte(token)) }) // refusals are written within a second
-	conn, err := net.Dial("tcp", s.run.addr)
+	s.Do("POST", "/tokens", m{"scopes": []string{token}}) // its refusal quotes the scope
+	s.Do("GET", "/signatures?state="+token, nil)
+	await.Never(t, 1500*time.Millisecond, "the token is in the database", func() bool { return bytes.Contains(dump(s), []byte(token)) }) // refusals are written within a second
+	conn, err := net.Dial("tcp", s.Run.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(conn, "%s /credit HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", token) // as the method
 	_, _ = io.ReadAll(conn)
 	conn.Close()
-	s.run.stop()
-	log := s.run.log.String()
+	s.Run.Stop()
+	log := s.Run.Log.String()
 	if n := strings.Count(log, `"msg":"request"`); n < sent {
 		t.Errorf("%d lines for %d requests", n, sent)
 	}
@@ -103,7 +105,7 @@ func TestSmugglingWithoutABody(t *testing.T) {
 		"GET /healthz HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked",
 		"HEAD /healthz HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nContent-Length: 0",
 	} {
-		if n, text := answersTo(t, r.addr, head+"\r\n\r\n"+smuggled); n > 1 || strings.Count(text, "HTTP/1.") > 1 {
+		if n, text := answersTo(t, r.Addr, head+"\r\n\r\n"+smuggled); n > 1 || strings.Count(text, "HTTP/1.") > 1 {
 			t.Errorf("%q: what hides behind it is served:\n%s", head, text)
 		}
 	}
@@ -114,20 +116,20 @@ func TestSmugglingWithoutABody(t *testing.T) {
 func TestPrivateAnswersAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	r := s.sign(b64(samplePDF))
+	r := s.Sign(b64(sitetest.SamplePDF))
 	swept := 0
-	for _, op := range s.operations() {
-		if !op.secured || op.method == "DELETE" && strings.HasPrefix(op.path, "/token") {
+	for _, op := range s.Operations() {
+		if !op.Secured || op.Method == "DELETE" && strings.HasPrefix(op.Path, "/token") {
 			continue
 		}
-		path := op.path
-		for _, p := range op.params {
+		path := op.Path
+		for _, p := range op.Params {
 			path = strings.ReplaceAll(path, "{"+p+"}", r.ID)
 		}
-		for _, auth := range []string{"Bearer " + s.box.Token, ""} {
-			resp, _ := s.rawAs(auth, op.method, path, string(op.body))
+		for _, auth := range []string{"Bearer " + s.Box.Token, ""} {
+			resp, _ := s.RawAs(auth, op.Method, path, string(op.Body))
 			if got := resp.Header.Get("Cache-Control"); got != "no-store" {
-				t.Errorf("%s %s: %d with Cache-Control %q", op.method, path, resp.StatusCode, got)
+				t.Errorf("%s %s: %d with Cache-Control %q", op.Method, path, resp.StatusCode, got)
 			}
 			swept++
 		}
@@ -135,15 +137,15 @@ func TestPrivateAnswersAreNotStored(t *testing.T) {
 	if swept < 80 {
 		t.Errorf("only %d calls", swept)
 	}
-	r = s.sign(b64(samplePDF))
+	r = s.Sign(b64(sitetest.SamplePDF))
 	for _, path := range []string{"/signatures/" + r.ID + "/signedDocument", "/signatures/" + r.ID + "/audit", "/tokens", "/wallet", "/credit", "/callbacks/secret"} {
-		resp, _ := s.raw("GET", path, nil, "Accept", "text/html")
+		resp, _ := s.Raw("GET", path, nil, "Accept", "text/html")
 		if got := resp.Header.Get("Cache-Control"); got != "no-store" || resp.Status != 200 {
 			t.Errorf("%s: %d %q", path, resp.Status, got)
 		}
 	}
 	for _, path := range []string{"/docs", "/openapi.json", "/pki/root.pem"} {
-		if resp, _ := s.raw("GET", path, nil); resp.Header.Get("Cache-Control") == "no-store" {
+		if resp, _ := s.Raw("GET", path, nil); resp.Header.Get("Cache-Control") == "no-store" {
 			t.Errorf("%s is public and may be kept", path)
 		}
 	}
@@ -171,15 +173,15 @@ func TestHiddenCharacters(t *testing.T) {
 	evil := []string{"invoice\u202egpj.exe", "a\u2066b\u2069", "\x1b[2J\x1b]0;x\x07", "a\u009b31mb", "..\u200b/\u200e..", "con\r\nX: y", "\u061cx", strings.Repeat("à", 120)}
 	var docs []any
 	for _, name := range evil {
-		docs = append(docs, m{"sourceType": "base64", "payload": b64(sampleTXT), "name": name + ".txt"})
+		docs = append(docs, m{"sourceType": "base64", "payload": b64(sitetest.SampleTXT), "name": name + ".txt"})
 	}
 	title := "\x1b[31mred\u202e\u009b"
 	for _, o := range []m{{"batch": true}, {}} {
-		r := s.sign(docs, m{"title": title, "description": title, "signatureType": "pkcs1", "options": o})
+		r := s.Sign(docs, m{"title": title, "description": title, "signatureType": "pkcs1", "options": o})
 		if r.State != "DONE" {
 			t.Fatalf("%s", deref(r.ErrorMessage))
 		}
-		resp, b := s.raw("GET", "/signatures/"+r.ID+"/signedDocument", nil)
+		resp, b := s.Raw("GET", "/signatures/"+r.ID+"/signedDocument", nil)
 		if d := resp.Header.Get("Content-Disposition"); hasHidden(d, false) {
 			t.Errorf("%q", d)
 		}
@@ -193,7 +195,7 @@ func TestHiddenCharacters(t *testing.T) {
 			}
 		}
 		for _, accept := range []string{"text/html", "text/plain", "application/pdf"} {
-			_, b := s.raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", accept)
+			_, b := s.Raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", accept)
 			text := string(b)
 			if accept == "application/pdf" {
 				text = shownBy(t, b)
@@ -203,8 +205,8 @@ func TestHiddenCharacters(t *testing.T) {
 			}
 		}
 	}
-	zipped := s.sign(docs, m{"title": title, "signatureType": "cades", "options": m{"packaging": "asic-e"}})
-	_, b := s.raw("GET", "/signatures/"+zipped.ID+"/signedDocument", nil)
+	zipped := s.Sign(docs, m{"title": title, "signatureType": "cades", "options": m{"packaging": "asic-e"}})
+	_, b := s.Raw("GET", "/signatures/"+zipped.ID+"/signedDocument", nil)
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +249,7 @@ func TestImpossibleConfigurations(t *testing.T) {
 		{"trusted_proxies", "::ffff:0.0.0.0/96"},
 		{"trusted_proxies", "::ffff:10.0.0.0/104"},
 	} {
-		_, _, err := Load("", nil, []Setting{{bad[0], bad[1]}})
+		_, _, err := server.Load("", nil, []server.Setting{{bad[0], bad[1]}})
 		if err == nil || !strings.Contains(err.Error(), bad[0]) {
 			t.Errorf("%s: %s is accepted, or not named: %v", bad[0], bad[1], err)
 		}
@@ -259,24 +261,24 @@ func TestImpossibleConfigurations(t *testing.T) {
 		{"trusted_proxies", "10.0.0.0/8,192.168.0.0/16,127.0.0.1"},
 		{"trusted_proxies", "fd00::/8,fc00::/7,2001:db8::/32,::1"},
 	} {
-		if _, _, err := Load("", nil, []Setting{{good[0], good[1]}}); err != nil {
+		if _, _, err := server.Load("", nil, []server.Setting{{good[0], good[1]}}); err != nil {
 			t.Error(err)
 		}
 	}
 	// The master key has one place.
-	token := Setting{"master.pkcs11.module", "/lib/token.so"}
-	for _, bad := range [][]Setting{
+	token := server.Setting{"master.pkcs11.module", "/lib/token.so"}
+	for _, bad := range [][]server.Setting{
 		{token, {"master_key_file", "/key"}},
 		{token, {"master_key", strings.Repeat("0", 64)}},
 		{token, {"master.command", "vault"}},
 		{{"master.command", "vault"}, {"master_key_file", "/key"}},
 		{{"master.pkcs11.token", "rogito"}},
 	} {
-		if _, _, err := Load("", nil, bad); err == nil || !strings.Contains(err.Error(), "master.") {
+		if _, _, err := server.Load("", nil, bad); err == nil || !strings.Contains(err.Error(), "master.") {
 			t.Errorf("%v is accepted: %v", bad, err)
 		}
 	}
-	if _, _, err := Load("", nil, []Setting{token}); err != nil {
+	if _, _, err := server.Load("", nil, []server.Setting{token}); err != nil {
 		t.Error(err)
 	}
 }
@@ -287,29 +289,29 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 	hook := newReceiver(t, nil)
 	eachEngine(t, func(t *testing.T, s *site) {
 		for range 4 {
-			if a := s.do("POST", "/callbacks/secret", nil); a.Status != 200 {
+			if a := s.Do("POST", "/callbacks/secret", nil); a.Status != 200 {
 				t.Fatal(a.Message)
 			}
 		}
-		before := len(hook.wait(t, 0))
-		s.sign(b64(samplePDF), m{"callback": m{"url": hook.URL}})
-		got := hook.wait(t, before+1)
-		if n := len(strings.Fields(got[len(got)-1].header.Get("webhook-signature"))); n != 2 {
+		before := len(hook.Wait(t, 0))
+		s.Sign(b64(sitetest.SamplePDF), m{"callback": m{"url": hook.URL}})
+		got := hook.Wait(t, before+1)
+		if n := len(strings.Fields(got[len(got)-1].Header.Get("webhook-signature"))); n != 2 {
 			t.Errorf("%d secrets sign after four rotations", n)
 		}
-		if n := s.rooms().countRows(t, `select count(*) from callback_secrets`); n != 2 {
+		if n := countRows(s.Rooms(), t, `select count(*) from callback_secrets`); n != 2 {
 			t.Errorf("%d secrets are kept", n)
 		}
 		wg := make(chan int, 8)
 		for range 8 {
-			go func() { wg <- s.do("POST", "/callbacks/secret", nil).Status }()
+			go func() { wg <- s.Do("POST", "/callbacks/secret", nil).Status }()
 		}
 		for range 8 {
 			if got := <-wg; got != 200 {
 				t.Error(got)
 			}
 		}
-		if n := s.rooms().countRows(t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
+		if n := countRows(s.Rooms(), t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
 			t.Errorf("%d secrets are current after rotations at once", n)
 		}
 	}, allow(hook.URL))
@@ -322,7 +324,7 @@ func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
 	dir := t.TempDir()
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"
-	room, err := Open(t.Context(), cfg)
+	room, err := server.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,32 +340,32 @@ func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	room.Close()
-	r := start(t, func(c *Config) { c.Data, c.Production = dir, true })
-	cfg.PublicURL = r.url
-	s := &site{t: t, url: r.url, run: r, cfg: cfg, contract: theContract(t, r.url), box: &Sandbox{Email: mine.Email, APIKey: mine.APIKey, Token: mine.Token}}
-	c := s.buy("automatic", m{"identification": "video"})
-	s.upload(c.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()})
-	child := s.mustToken(m{"scopes": []string{"*:*/*"}})
-	_, grandchild := s.newToken("Bearer "+child.Token, m{"scopes": []string{"POST:*/certificates"}})
-	old := s.mustToken(m{"scopes": []string{"*:*/*"}})
+	r := start(t, func(c *server.Config) { c.Data, c.Production = dir, true })
+	cfg.PublicURL = r.URL
+	s := &site{T: t, URL: r.URL, Run: r, Config: cfg, Contract: theContract(t, r.URL), Box: &server.Sandbox{Email: mine.Email, APIKey: mine.APIKey, Token: mine.Token}}
+	c := s.Buy("automatic", m{"identification": "video"})
+	s.Upload(c.CertificateLink, "video", map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo()})
+	child := s.MustToken(m{"scopes": []string{"*:*/*"}})
+	_, grandchild := s.NewToken("Bearer "+child.Token, m{"scopes": []string{"POST:*/certificates"}})
+	old := s.MustToken(m{"scopes": []string{"*:*/*"}})
 	var renewed shownToken
-	if err := json.Unmarshal(s.do("PATCH", "/tokens/"+old.ID, nil, "Authorization", "Bearer "+old.RefreshToken).Data, &renewed); err != nil {
+	if err := json.Unmarshal(s.Do("PATCH", "/tokens/"+old.ID, nil, "Authorization", "Bearer "+old.RefreshToken).Data, &renewed); err != nil {
 		t.Fatal(err)
 	}
 	review := func(token string, approve bool) *answer {
-		return s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": approve, "reason": "x"}, "Authorization", "Bearer "+token)
+		return s.Do("POST", "/certificates/"+c.ID+"/review", m{"approve": approve, "reason": "x"}, "Authorization", "Bearer "+token)
 	}
 	for name, token := range map[string]string{
 		"the token that bought": mine.Token, "its sibling": child.Token, "a grandchild": grandchild.Token, "a renewed one": renewed.Token,
-		"a bound one": s.mustToken(m{"scopes": []string{"*:*/*"}, "limits": m{"ip": []string{"127.0.0.1"}}}).Token,
+		"a bound one": s.MustToken(m{"scopes": []string{"*:*/*"}, "limits": m{"ip": []string{"127.0.0.1"}}}).Token,
 	} {
 		for _, approve := range []bool{true, false} {
-			if a := review(token, approve); a.Status != 403 || a.code() != 131 || s.certificateState(c.ID) != "REGISTERING" {
-				t.Errorf("%s: %d/%d %s", name, a.Status, a.code(), a.Message)
+			if a := review(token, approve); a.Status != 403 || a.Code() != 131 || s.CertificateState(c.ID) != "REGISTERING" {
+				t.Errorf("%s: %d/%d %s", name, a.Status, a.Code(), a.Message)
 			}
 		}
 	}
 	if a := review(other.Token, true); a.Status != 200 {
-		t.Errorf("another administrator: %d/%d %s", a.Status, a.code(), a.Message)
+		t.Errorf("another administrator: %d/%d %s", a.Status, a.Code(), a.Message)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -12,13 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/doctor"
 	posting "rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/mail/mailtest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // postOffice is an SMTP server, and how a server of ours is told of it.
-func postOffice(t *testing.T, mode string) (*mailtest.Server, func(*Config)) {
+func postOffice(t *testing.T, mode string) (*mailtest.Server, func(*server.Config)) {
 	t.Helper()
 	cert, key := selfSigned(t, t.TempDir())
 	pair, err := tls.LoadX509KeyPair(cert, key)
@@ -26,7 +28,7 @@ func postOffice(t *testing.T, mode string) (*mailtest.Server, func(*Config)) {
 		t.Fatal(err)
 	}
 	office := mailtest.Start(t, mode, pair)
-	return office, func(c *Config) {
+	return office, func(c *server.Config) {
 		c.Mail = posting.Config{Server: office.Addr, Security: mode, From: "Rogito <rogito@example.org>", CA: cert}
 		if mode != "none" {
 			c.Mail.Username, c.Mail.Password = "rogito", "canary"
@@ -34,13 +36,13 @@ func postOffice(t *testing.T, mode string) (*mailtest.Server, func(*Config)) {
 	}
 }
 
-func (s *site) letter(office *mailtest.Server) mailtest.Letter {
-	s.t.Helper()
+func letter(s *site, office *mailtest.Server) mailtest.Letter {
+	s.T.Helper()
 	select {
 	case l := <-office.Letters:
 		return l
 	case <-time.After(30 * time.Second):
-		s.t.Fatalf("no mail came\n%s", s.run.log)
+		s.T.Fatalf("no mail came\n%s", s.Run.Log)
 	}
 	return mailtest.Letter{}
 }
@@ -51,9 +53,9 @@ func TestMailWhenSomethingWaits(t *testing.T) {
 	t.Parallel()
 	office, set := postOffice(t, "starttls")
 	s := newSite(t, set)
-	id := s.waiting()
-	l := s.letter(office)
-	if !l.Secure || len(l.To) != 1 || !strings.Contains(l.To[0], s.box.Email) || !strings.Contains(l.From, "rogito@example.org") {
+	id := s.Waiting()
+	l := letter(s, office)
+	if !l.Secure || len(l.To) != 1 || !strings.Contains(l.To[0], s.Box.Email) || !strings.Contains(l.From, "rogito@example.org") {
 		t.Errorf("%+v", l)
 	}
 	if login, _ := base64.StdEncoding.DecodeString(l.Login); string(login) != "\x00rogito\x00canary" {
@@ -65,18 +67,18 @@ func TestMailWhenSomethingWaits(t *testing.T) {
 	}
 	body, _ := io.ReadAll(quotedprintable.NewReader(msg.Body))
 	subject, _ := new(mime.WordDecoder).DecodeHeader(msg.Header.Get("Subject"))
-	if !strings.Contains(string(body), s.url+"/console/records/"+id) || !strings.Contains(string(body), "È stata") || strings.Contains(string(body), "a test") ||
+	if !strings.Contains(string(body), s.URL+"/console/records/"+id) || !strings.Contains(string(body), "È stata") || strings.Contains(string(body), "a test") ||
 		!strings.Contains(subject, "approv") || !strings.Contains(msg.Header.Get("Message-Id"), id) || msg.Header.Get("Auto-Submitted") == "" {
 		t.Errorf("%s\n%s", l.Text, body)
 	}
-	o := s.buy("automatic", m{"identification": "video"})
-	if code, page := s.upload(o.CertificateLink, "video", evidenceFiles); code != 200 {
+	o := s.Buy("automatic", m{"identification": "video"})
+	if code, page := s.Upload(o.CertificateLink, "video", sitetest.EvidenceFiles); code != 200 {
 		t.Fatal(page)
 	}
-	if l := s.letter(office); !strings.Contains(l.Text, o.ID) || !strings.Contains(l.Text, "review") {
+	if l := letter(s, office); !strings.Contains(l.Text, o.ID) || !strings.Contains(l.Text, "review") {
 		t.Errorf("%s", l.Text)
 	}
-	if strings.Contains(s.run.log.String(), "canary") {
+	if strings.Contains(s.Run.Log.String(), "canary") {
 		t.Error("the password is in the log")
 	}
 }
@@ -138,7 +140,7 @@ func TestDoctorTriesMail(t *testing.T) {
 	if f := p.examine(true)["mail"]; f.State != doctor.FindingOK {
 		t.Errorf("%+v", f)
 	}
-	p.cfg.Mail.Server = "127.0.0.1:9"
+	p.Config.Mail.Server = "127.0.0.1:9"
 	if f := p.examine(true)["mail"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "127.0.0.1:9") || strings.Contains(f.Text, "canary") {
 		t.Errorf("%+v", f)
 	}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -12,17 +12,19 @@ import (
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/version"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // scrape reads /metrics: the value of every series by its name and labels.
-func (s *site) scrape() map[string]float64 {
-	s.t.Helper()
-	code, text := get(s.t, s.url+"/metrics")
+func scrape(s *site) map[string]float64 {
+	s.T.Helper()
+	code, text := get(s.T, s.URL+"/metrics")
 	if code != 200 {
-		s.t.Fatalf("/metrics: %d", code)
+		s.T.Fatalf("/metrics: %d", code)
 	}
 	found := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -43,8 +45,10 @@ func (s *site) scrape() map[string]float64 {
 // anything happened, and is zero.
 func TestMetricsAreThereFromTheStart(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(c *Config) { c.Signing.TimestampURL = "https://user:canary@tsa.example.org:4433/canary?canary" })
-	found := s.scrape()
+	s := newSite(t, func(c *server.Config) {
+		c.Signing.TimestampURL = "https://user:canary@tsa.example.org:4433/canary?canary"
+	})
+	found := scrape(s)
 	for name, want := range map[string]float64{
 		`rogito_build_info{version="` + version.Number + `"}`:                                  1,
 		`rogito_jobs{queue="callbacks",state="available"}`:                                     0,
@@ -72,7 +76,7 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	if _, ok := found["rogito_audit_lag_events"]; !ok {
 		t.Error("no lag of the audit")
 	}
-	_, text := get(t, s.url+"/metrics")
+	_, text := get(t, s.URL+"/metrics")
 	for _, name := range []string{"usable", "failed", "age_seconds"} { // what alerts and dashboard ask for
 		if !strings.Contains(text, "# TYPE rogito_trust_list_"+name+" gauge") {
 			t.Errorf("rogito_trust_list_%s is not declared", name)
@@ -112,18 +116,18 @@ func TestEachMetricMoves(t *testing.T) {
 	authority := httptest.NewServer(http.NotFoundHandler())
 	defer authority.Close()
 	host := strings.TrimPrefix(receiver.URL, "http://")
-	s := newSite(t, func(c *Config) {
+	s := newSite(t, func(c *server.Config) {
 		c.Network.AllowPrivate = []string{host, strings.TrimPrefix(authority.URL, "http://")}
 	})
-	before := s.scrape()
+	before := scrape(s)
 
-	signed := s.sign([]string{b64(samplePDF)}, m{"options": m{"level": "T"}, "callback": m{"url": receiver.URL + "/ok"}})
-	s.sign([]string{b64(samplePDF)}, m{"options": m{"level": "T", "timestampUrl": authority.URL}})
-	s.sign([]string{b64(sampleTXT)}, m{"callback": m{"url": receiver.URL + "/slow"}})
-	s.do("POST", "/verify", m{"inputDocument": b64(s.download(signed.ID, "signedDocument"))})
-	s.do("POST", "/certificates/provider-automatic", m{"certificateOwner": "Carla Prova"})
-	s.do("GET", "/signatures/nothing", nil)
-	db := s.rooms().db
+	signed := s.Sign([]string{b64(sitetest.SamplePDF)}, m{"options": m{"level": "T"}, "callback": m{"url": receiver.URL + "/ok"}})
+	s.Sign([]string{b64(sitetest.SamplePDF)}, m{"options": m{"level": "T", "timestampUrl": authority.URL}})
+	s.Sign([]string{b64(sitetest.SampleTXT)}, m{"callback": m{"url": receiver.URL + "/slow"}})
+	s.Do("POST", "/verify", m{"inputDocument": b64(s.Download(signed.ID, "signedDocument"))})
+	s.Do("POST", "/certificates/provider-automatic", m{"certificateOwner": "Carla Prova"})
+	s.Do("GET", "/signatures/nothing", nil)
+	db := s.Rooms().Parts().DB
 	storetest.Exec(t, db, `update certificates set not_after = $1 where kind = 'eseal'`, time.Now().Add(10*24*time.Hour).UnixMilli())
 	err := db.Write(t.Context(), func(tx *store.Tx) error {
 		return job.Put(t.Context(), tx, job.Item{Kind: "of another release"})
@@ -139,7 +143,7 @@ func TestEachMetricMoves(t *testing.T) {
 		if len(moved) >= len(movers) {
 			break
 		}
-		now := s.scrape()
+		now := scrape(s)
 		for _, name := range movers {
 			if now[name] != before[name] {
 				moved[name] = true

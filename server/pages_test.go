@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -11,16 +11,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/server"
 )
 
 // dropped posts the form of /check.
-func (s *site) dropped(name string, content []byte, fields map[string]string, header ...string) (*http.Response, string) {
-	s.t.Helper()
+func dropped(s *site, name string, content []byte, fields map[string]string, header ...string) (*http.Response, string) {
+	s.T.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	f, err := w.CreateFormFile("inputDocument", name)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	_, _ = f.Write(content)
 	for k, v := range fields {
@@ -32,15 +34,15 @@ func (s *site) dropped(name string, content []byte, fields map[string]string, he
 		_ = w.WriteField(k, v)
 	}
 	w.Close()
-	return s.ask(http.MethodPost, "/check", w.FormDataContentType(), &body, header...)
+	return ask(s, http.MethodPost, "/check", w.FormDataContentType(), &body, header...)
 }
 
 // ask sends what a browser sends, unless headers say otherwise.
-func (s *site) ask(method, path, kind string, body io.Reader, header ...string) (*http.Response, string) {
-	s.t.Helper()
-	req, err := http.NewRequest(method, s.url+path, body)
+func ask(s *site, method, path, kind string, body io.Reader, header ...string) (*http.Response, string) {
+	s.T.Helper()
+	req, err := http.NewRequest(method, s.URL+path, body)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 	req.Header.Set("Accept-Language", "it-IT,it;q=0.9")
@@ -52,12 +54,12 @@ func (s *site) ask(method, path, kind string, body io.Reader, header ...string) 
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return resp, string(b)
 }
@@ -66,17 +68,17 @@ func (s *site) ask(method, path, kind string, body io.Reader, header ...string) 
 // refused. Nothing of what was dropped is left behind.
 func TestCheckPage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(c *Config) { c.Console.CheckPerMinute = 0 })
-	if resp, page := s.ask(http.MethodGet, "/", "", nil); resp.StatusCode != 200 || !strings.Contains(page, `href="/check"`) || !strings.Contains(page, `<html lang="it">`) {
+	s := newSite(t, func(c *server.Config) { c.Console.CheckPerMinute = 0 })
+	if resp, page := ask(s, http.MethodGet, "/", "", nil); resp.StatusCode != 200 || !strings.Contains(page, `href="/check"`) || !strings.Contains(page, `<html lang="it">`) {
 		t.Errorf("/: %d", resp.StatusCode)
 	}
 	for _, accept := range []string{"application/json", "*/*", ""} {
-		if resp, text := s.ask(http.MethodGet, "/", "", nil, "Accept", accept); resp.StatusCode != 404 || !strings.Contains(text, `"error":102`) {
+		if resp, text := ask(s, http.MethodGet, "/", "", nil, "Accept", accept); resp.StatusCode != 404 || !strings.Contains(text, `"error":102`) {
 			t.Errorf("/ for %q: %d %s", accept, resp.StatusCode, text)
 		}
 	}
-	signed := s.download(s.sign(b64([]byte("testo")), m{"signatureType": "cades"}).ID, "signedDocument")
-	resp, page := s.dropped("atto.txt.p7m", signed, nil)
+	signed := s.Download(s.Sign(b64([]byte("testo")), m{"signatureType": "cades"}).ID, "signedDocument")
+	resp, page := dropped(s, "atto.txt.p7m", signed, nil)
 	for _, want := range []string{`id="verdict" data-indication="TOTAL-PASSED"`, `class="card signature trial" data-indication="TOTAL-PASSED"`, "atto.txt.p7m", "Valida", `id="report-pdf"`, `id="report-xml"`, "Posso fidarmi?", `download="atto.txt"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in the page (%d)", want, resp.StatusCode)
@@ -87,10 +89,10 @@ func TestCheckPage(t *testing.T) {
 		h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("headers %v", h)
 	}
-	if _, page := s.dropped("x", bytes.Repeat([]byte("nobody keeps this "), 1<<17), nil); !strings.Contains(page, `id="verdict" data-indication="INDETERMINATE"`) || strings.Contains(page, `class="card signature`) {
+	if _, page := dropped(s, "x", bytes.Repeat([]byte("nobody keeps this "), 1<<17), nil); !strings.Contains(page, `id="verdict" data-indication="INDETERMINATE"`) || strings.Contains(page, `class="card signature`) {
 		t.Error("a file without a signature")
 	}
-	resp, text := s.dropped("atto.p7m", signed, nil, "Accept", "application/json")
+	resp, text := dropped(s, "atto.p7m", signed, nil, "Accept", "application/json")
 	var a struct {
 		Success bool
 		Data    struct{ OverallVerified bool }
@@ -99,11 +101,11 @@ func TestCheckPage(t *testing.T) {
 		t.Errorf("JSON: %v %.200s", err, text)
 	}
 	for accept, want := range map[string]string{"application/pdf": "%PDF-", "application/xml": "<?xml"} {
-		if _, text := s.dropped("atto.p7m", signed, nil, "Accept", accept); !strings.HasPrefix(text, want) {
+		if _, text := dropped(s, "atto.p7m", signed, nil, "Accept", accept); !strings.HasPrefix(text, want) {
 			t.Errorf("%s: %.40s", accept, text)
 		}
 	}
-	err := filepath.WalkDir(s.cfg.Data, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(s.Config.Data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -121,26 +123,26 @@ func TestCheckPage(t *testing.T) {
 // Detached content, a date, nesting and a password reach the verification.
 func TestCheckFields(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(c *Config) { c.Console.CheckPerMinute = 0 })
-	detached := s.download(s.sign(b64([]byte("il contenuto")), m{"signatureType": "cades"}, optionsOf(m{"detached": true})).ID, "signedDocument")
+	s := newSite(t, func(c *server.Config) { c.Console.CheckPerMinute = 0 })
+	detached := s.Download(s.Sign(b64([]byte("il contenuto")), m{"signatureType": "cades"}, optionsOf(m{"detached": true})).ID, "signedDocument")
 	for content, want := range map[string]string{"": "INDETERMINATE", "il contenuto": "TOTAL-PASSED", "un altro": "TOTAL-FAILED"} {
 		fields := map[string]string{"pdfEncryptionPassword": "", "verifyOnDate": ""}
 		if content != "" {
 			fields["detachedContent"] = content
 		}
-		if _, page := s.dropped("x.p7s", detached, fields); !strings.Contains(page, `id="verdict" data-indication="`+want+`"`) {
+		if _, page := dropped(s, "x.p7s", detached, fields); !strings.Contains(page, `id="verdict" data-indication="`+want+`"`) {
 			t.Errorf("content %q is not %s", content, want)
 		}
 	}
-	if _, page := s.dropped("x.p7s", detached, map[string]string{"detachedContent": "il contenuto", "verifyOnDate": "2001-01-01"}); strings.Contains(page, `id="verdict" data-indication="TOTAL-PASSED"`) {
+	if _, page := dropped(s, "x.p7s", detached, map[string]string{"detachedContent": "il contenuto", "verifyOnDate": "2001-01-01"}); strings.Contains(page, `id="verdict" data-indication="TOTAL-PASSED"`) {
 		t.Error("valid before it was signed")
 	}
 	for name, fields := range map[string]map[string]string{"verifyOnDate": {"verifyOnDate": "domani"}, "recursive": {"recursive": "forse"}} {
-		if resp, page := s.dropped("x.p7s", detached, fields); resp.StatusCode/100 != 4 || !strings.Contains(page, `role="alert"`) || !strings.Contains(page, `id="check"`) {
+		if resp, page := dropped(s, "x.p7s", detached, fields); resp.StatusCode/100 != 4 || !strings.Contains(page, `role="alert"`) || !strings.Contains(page, `id="check"`) {
 			t.Errorf("%s: %d", name, resp.StatusCode)
 		}
 	}
-	if resp, page := s.ask(http.MethodPost, "/check", "application/x-www-form-urlencoded", strings.NewReader("inputDocument=x")); resp.StatusCode/100 != 4 || !strings.Contains(page, `role="alert"`) {
+	if resp, page := ask(s, http.MethodPost, "/check", "application/x-www-form-urlencoded", strings.NewReader("inputDocument=x")); resp.StatusCode/100 != 4 || !strings.Contains(page, `role="alert"`) {
 		t.Errorf("no multipart: %d", resp.StatusCode)
 	}
 }
@@ -151,29 +153,29 @@ func TestCheckFields(t *testing.T) {
 func TestCheckRefused(t *testing.T) {
 	t.Parallel()
 	text := []byte("testo")
-	open := newSite(t, func(c *Config) { c.Console.CheckPerMinute = 2 })
+	open := newSite(t, func(c *server.Config) { c.Console.CheckPerMinute = 2 })
 	for i, want := range []int{200, 200, 429, 429} {
-		resp, page := open.dropped("x", text, nil, "X-Forwarded-For", "192.0.2."+string(rune('1'+i)))
+		resp, page := dropped(open, "x", text, nil, "X-Forwarded-For", "192.0.2."+string(rune('1'+i)))
 		if resp.StatusCode != want || want == 429 && (!strings.Contains(page, `role="alert"`) || resp.Header.Get("Retry-After") == "") {
 			t.Errorf("number %d: %d", i+1, resp.StatusCode)
 		}
 	}
-	if resp, text := open.dropped("x", text, nil, "Accept", "application/json"); resp.StatusCode != 429 || !strings.Contains(text, `"error":130`) {
+	if resp, text := dropped(open, "x", text, nil, "Accept", "application/json"); resp.StatusCode != 429 || !strings.Contains(text, `"error":130`) {
 		t.Errorf("JSON: %d %s", resp.StatusCode, text)
 	}
-	proxied := newSite(t, func(c *Config) {
+	proxied := newSite(t, func(c *server.Config) {
 		c.Console.CheckPerMinute = 1
 		c.TrustedProxies = []string{"127.0.0.0/8"}
 	})
 	for address, want := range map[string]int{"192.0.2.1": 200, "192.0.2.2": 200, "2001:db8::1": 200} {
-		if resp, _ := proxied.dropped("x", text, nil, "X-Forwarded-For", address); resp.StatusCode != want {
+		if resp, _ := dropped(proxied, "x", text, nil, "X-Forwarded-For", address); resp.StatusCode != want {
 			t.Errorf("%s: %d", address, resp.StatusCode)
 		}
 	}
-	if resp, _ := proxied.dropped("x", text, nil, "X-Forwarded-For", "2001:db8::2"); resp.StatusCode != 429 { // the same /64
+	if resp, _ := dropped(proxied, "x", text, nil, "X-Forwarded-For", "2001:db8::2"); resp.StatusCode != 429 { // the same /64
 		t.Errorf("the same network: %d", resp.StatusCode)
 	}
-	resp, page := proxied.dropped("x", text, nil, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")
+	resp, page := dropped(proxied, "x", text, nil, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")
 	if resp.StatusCode != 403 || !strings.Contains(page, `role="alert"`) {
 		t.Errorf("another site's form: %d", resp.StatusCode)
 	}
@@ -184,21 +186,21 @@ func TestCheckRefused(t *testing.T) {
 		_, _ = f.Write(text)
 	}
 	w.Close()
-	resp, page = proxied.ask(http.MethodPost, "/check", w.FormDataContentType(), &body, "X-Forwarded-For", "192.0.2.9")
+	resp, page = ask(proxied, http.MethodPost, "/check", w.FormDataContentType(), &body, "X-Forwarded-For", "192.0.2.9")
 	if resp.StatusCode != 200 || strings.Count(page, "Non verificato") != 2 || !strings.Contains(page, "Non firmato: 1") { // in the count and in the table
 		t.Errorf("two files where one is allowed: %d %s", resp.StatusCode, page)
 	}
 	no := false
-	closed := newSite(t, func(c *Config) { c.Console.PublicCheck = &no })
-	if resp, page := closed.dropped("x", text, nil); resp.StatusCode != 403 || !strings.Contains(page, `role="alert"`) || !strings.Contains(page, `href="/console/login"`) {
+	closed := newSite(t, func(c *server.Config) { c.Console.PublicCheck = &no })
+	if resp, page := dropped(closed, "x", text, nil); resp.StatusCode != 403 || !strings.Contains(page, `role="alert"`) || !strings.Contains(page, `href="/console/login"`) {
 		t.Errorf("closed: %d", resp.StatusCode)
 	}
-	if resp, text := closed.dropped("x", text, nil, "Accept", "application/json"); resp.StatusCode != 403 || !strings.Contains(text, `"error":654`) {
+	if resp, text := dropped(closed, "x", text, nil, "Accept", "application/json"); resp.StatusCode != 403 || !strings.Contains(text, `"error":654`) {
 		t.Errorf("closed, JSON: %d", resp.StatusCode)
 	}
-	off := newSite(t, func(c *Config) { c.Console.Enabled = false })
+	off := newSite(t, func(c *server.Config) { c.Console.Enabled = false })
 	for _, path := range []string{"/", "/check"} {
-		if resp, text := off.ask(http.MethodGet, path, "", nil); resp.StatusCode != 404 || !strings.Contains(text, `"error":102`) {
+		if resp, text := ask(off, http.MethodGet, path, "", nil); resp.StatusCode != 404 || !strings.Contains(text, `"error":102`) {
 			t.Errorf("off: %s %d", path, resp.StatusCode)
 		}
 	}

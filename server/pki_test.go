@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ func TestTimestampAuthorityRefusals(t *testing.T) {
 		"too large, other": {"POST", "application/pdf", strings.Repeat("x", 1<<20), 415, 103},
 	} {
 		t.Run(name, func(t *testing.T) {
-			resp, b := s.raw(c.method, "/tsa", c.body, "Content-Type", c.mediaType)
+			resp, b := s.Raw(c.method, "/tsa", c.body, "Content-Type", c.mediaType)
 			var a answer
 			if err := json.Unmarshal(b, &a); err != nil || resp.Header.Get("Content-Type") != "application/json" {
 				t.Fatalf("%v: %s %q", err, resp.Header.Get("Content-Type"), b)
@@ -38,7 +38,7 @@ func TestTimestampAuthorityRefusals(t *testing.T) {
 		})
 	}
 	for _, body := range []string{"", "junk", "\x30\x80", "{}"} {
-		resp, b := s.raw("POST", "/tsa", body, "Content-Type", "application/timestamp-query; charset=x")
+		resp, b := s.Raw("POST", "/tsa", body, "Content-Type", "application/timestamp-query; charset=x")
 		var status *tsp.StatusError
 		_, err := tsp.ParseResponse(b)
 		if resp.Status != http.StatusOK || resp.Header.Get("Content-Type") != "application/timestamp-reply" || !errors.As(err, &status) || status.Failure != 5 {

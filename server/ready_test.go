@@ -1,62 +1,29 @@
-package server
+package server_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
-
-// readiness is what a server says of itself: its status, and what is wrong.
-func readiness(url string) (status int, reasons map[string]string, err error) {
-	resp, err := http.Get(url + "/readyz")
-	if err != nil {
-		return 0, nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	var a struct{ Reasons map[string]string }
-	return resp.StatusCode, a.Reasons, errors.Join(err, json.Unmarshal(body, &a))
-}
-
-// becomes waits until a server at an address says that it is ready, or that it is not
-// because of a part.
-func becomes(t *testing.T, url string, status int, part string) {
-	t.Helper()
-	var last string
-	for range await.Within(90 * time.Second) {
-		got, reasons, err := readiness(url)
-		if got == status && (part == "" || reasons[part] != "") {
-			return
-		}
-		last = fmt.Sprint(got, reasons, err)
-	}
-	t.Fatalf("%s is %s, want %d for %q", url, last, status, part)
-}
-
-func (s *site) becomes(status int, part string) {
-	s.t.Helper()
-	becomes(s.t, s.url, status, part)
-}
 
 // A database that answers and takes no writes: every server on it says that it is not
 // ready, calls are told 105, and both end with it, though nobody ended a connection.
 func TestReadyOnReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)
-	s := newSite(t, func(c *Config) { c.Database = database })
-	waits := s.waiting() // for an approval
-	room := s.rooms()
+	s := newSite(t, func(c *server.Config) { c.Database = database })
+	waits := s.Waiting() // for an approval
+	room := s.Rooms()
 	name := database[strings.LastIndex(strings.Split(database, "?")[0], "/")+1:]
 	name = strings.Split(name, "?")[0]
 	set := func(to string) {
@@ -75,18 +42,18 @@ func TestReadyOnReadOnlyDatabase(t *testing.T) {
 		t.Skipf("SKIPPED, NOT TESTED: %v", err)
 	}
 	set("on")
-	s.becomes(http.StatusServiceUnavailable, "database")
+	s.Becomes(http.StatusServiceUnavailable, "database")
 	for range 3 {
-		if a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF))); a.Status != 503 || a.code() != 105 || a.Header.Get("Retry-After") == "" {
-			t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.code())
+		if a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF))); a.Status != 503 || a.Code() != 105 || a.Header.Get("Retry-After") == "" {
+			t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.Code())
 		}
 	}
 	set("off")
-	s.becomes(http.StatusOK, "")
-	if r := s.sign(b64(samplePDF)); r.State != "DONE" {
+	s.Becomes(http.StatusOK, "")
+	if r := s.Sign(b64(sitetest.SamplePDF)); r.State != "DONE" {
 		t.Errorf("%+v", r)
 	}
-	if n := storetest.Count(t, room.db, `select failures from signatures where id = $1`, waits); n != 0 {
+	if n := storetest.Count(t, room.Parts().DB, `select failures from signatures where id = $1`, waits); n != 0 {
 		t.Errorf("a record that waited has %d failures", n)
 	}
 }
@@ -115,32 +82,32 @@ func TestReadyOnFullDataFolder(t *testing.T) {
 			b := storetest.S3(t)
 			database := storetest.Postgres(t)
 			data := smallDisk(t, 64)
-			s := newSite(t, func(c *Config) {
+			s := newSite(t, func(c *server.Config) {
 				c.Data, c.Database, c.Limits.Reserve = data, database, reserve
 				c.Blobs, c.S3.AccessKey, c.S3.SecretKey = b.URL, b.AccessKey, b.SecretKey
 			})
-			id, room := s.waiting(), s.rooms()
-			s.becomes(http.StatusOK, "")
+			id, room := s.Waiting(), s.Rooms()
+			s.Becomes(http.StatusOK, "")
 			v := &volume{t: t, dir: data}
 			v.fill()
-			s.becomes(http.StatusServiceUnavailable, "spool")
-			before := storetest.Count(t, room.db, `select count(*) from signing_intents`)
-			if a := s.do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
-				t.Fatalf("%d/%d", a.Status, a.code())
+			s.Becomes(http.StatusServiceUnavailable, "spool")
+			before := storetest.Count(t, room.Parts().DB, `select count(*) from signing_intents`)
+			if a := s.Do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.OtherToken()); a.Status != 200 {
+				t.Fatalf("%d/%d", a.Status, a.Code())
 			}
-			if a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF))); a.Status != 503 || a.code() != 105 {
-				t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.code())
+			if a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF))); a.Status != 503 || a.Code() != 105 {
+				t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.Code())
 			}
-			s.becomes(http.StatusServiceUnavailable, "spool")
-			if n := storetest.Count(t, room.db, `select starts from signatures where id = $1`, id); n != 0 {
+			s.Becomes(http.StatusServiceUnavailable, "spool")
+			if n := storetest.Count(t, room.Parts().DB, `select starts from signatures where id = $1`, id); n != 0 {
 				t.Errorf("begun %d times", n)
 			}
-			if n := storetest.Count(t, room.db, `select count(*) from signing_intents`); n != before {
+			if n := storetest.Count(t, room.Parts().DB, `select count(*) from signing_intents`); n != before {
 				t.Errorf("a key was used %d times", n-before)
 			}
 			v.empty()
-			s.becomes(http.StatusOK, "")
-			s.wait(id, "DONE")
+			s.Becomes(http.StatusOK, "")
+			s.Wait(id, "DONE")
 		})
 	}
 }
@@ -164,16 +131,16 @@ func TestReadyWhenNothingIsSynced(t *testing.T) {
 	}
 	v.mount("loop")
 	p := programOn(t, v, "")
-	p.start()
-	if r := p.post(m{}, ""); r == nil || r.State != "DONE" {
+	p.Start()
+	if r := post(p, m{}, ""); r == nil || r.State != "DONE" {
 		t.Fatalf("%+v", r)
 	}
 	(&volume{t: t, dir: below}).fill()
-	becomes(t, "http://"+p.addr, http.StatusServiceUnavailable, "")
+	becomes(t, "http://"+p.Addr, http.StatusServiceUnavailable, "")
 	for range 3 {
-		if status, code := p.answerTo("POST", "/EU-QES_automatic", p.signBody(samplePDF, m{})); status == 200 || status != 0 && code != 105 {
+		if status, code := answerTo(p, "POST", "/EU-QES_automatic", signBody(p, sitetest.SamplePDF, m{})); status == 200 || status != 0 && code != 105 {
 			t.Errorf("%d/%d on a disk that keeps nothing", status, code)
 		}
 	}
-	becomes(t, "http://"+p.addr, http.StatusServiceUnavailable, "")
+	becomes(t, "http://"+p.Addr, http.StatusServiceUnavailable, "")
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -14,15 +14,17 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // content is what an installation is filled with, as far as its use needs to know.
 type content struct {
-	asksNext *guest  // who may sign
-	fresh    *Server // that serves now
-	other    string  // id of another account
-	own      string  // of the sandbox's
+	asksNext *guest         // who may sign
+	fresh    *server.Server // that serves now
+	other    string         // id of another account
+	own      string         // of the sandbox's
 	reviews  []string
 
 	changed, removed, refreshed, plain newToken
@@ -56,193 +58,193 @@ type content struct {
 type newToken struct{ ID, Token, Refresh string }
 
 func (x *rowsTried) must(method, path string, body any, header ...string) *answer {
-	x.t.Helper()
-	a := x.do(method, path, body, header...)
+	x.T.Helper()
+	a := x.Do(method, path, body, header...)
 	if a.Status != 200 {
-		x.t.Fatalf("%s %s: %d/%d %s", method, path, a.Status, a.code(), a.Message)
+		x.T.Fatalf("%s %s: %d/%d %s", method, path, a.Status, a.Code(), a.Message)
 	}
 	return a
 }
 
 func (x *rowsTried) token(body m, header ...string) (n newToken) {
-	x.t.Helper()
+	x.T.Helper()
 	a := x.must("POST", "/tokens", body, header...)
 	var made struct{ ID, Token, RefreshToken string }
 	if err := json.Unmarshal(a.Data, &made); err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	return newToken{made.ID, made.Token, made.RefreshToken}
 }
 
 // fill makes rows of every kind by real calls.
 func (x *rowsTried) fill() {
-	x.t.Helper()
+	x.T.Helper()
 	ctx, room := context.Background(), x.fresh
 	made, err := room.CreateAccount(ctx, "other@example.org", false)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
-	x.reviews = x.reviewer()
-	x.other = x.room.field(x.t, `select id from accounts where email = 'other@example.org'`)
-	x.own = x.room.field(x.t, `select id from accounts where email = $1`, x.box.Email)
-	x.do("GET", "/wallet", nil, "Authorization", "Bearer "+made.Token)
+	x.reviews = x.Reviewer()
+	x.other = field(x.room, x.T, `select id from accounts where email = 'other@example.org'`)
+	x.own = field(x.room, x.T, `select id from accounts where email = $1`, x.Box.Email)
+	x.Do("GET", "/wallet", nil, "Authorization", "Bearer "+made.Token)
 	x.must("GET", "/callbacks/secret", nil)
 	x.must("GET", "/callbacks/secret", nil, "Authorization", "Bearer "+made.Token)
 
 	narrow := m{"name": "narrow", "scopes": []string{"GET:*/wallet", "GET:*/stats"}, "limits": m{"ip": []string{"127.0.0.1", "::1"}, "totalRequests": 1000}}
-	x.changed, x.removed = x.token(narrow, "Authorization", x.apiKey()), x.token(narrow, "Authorization", x.apiKey())
-	x.refreshed = x.token(m{"scopes": []string{"GET:*/wallet"}}, "Authorization", x.apiKey())
+	x.changed, x.removed = x.token(narrow, "Authorization", x.ApiKey()), x.token(narrow, "Authorization", x.ApiKey())
+	x.refreshed = x.token(m{"scopes": []string{"GET:*/wallet"}}, "Authorization", x.ApiKey())
 	x.plain = x.token(m{"scopes": []string{"GET:*/wallet"}})
 	x.keyed = "a key"
 	x.replayed = m{"scopes": []string{"GET:*/wallet"}, "name": "replayed"}
 	x.token(x.replayed, "Idempotency-Key", x.keyed)
 
-	cert, _ := selfSigned(x.t, x.t.TempDir())
+	cert, _ := selfSigned(x.T, x.T.TempDir())
 	text, err := os.ReadFile(cert)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
-	x.must("POST", "/client-certificates", m{"name": "mine", "certificate": string(text)}, "Authorization", x.apiKey())
+	x.must("POST", "/client-certificates", m{"name": "mine", "certificate": string(text)}, "Authorization", x.ApiKey())
 	block, _ := pem.Decode(text)
 	x.card = block.Bytes
-	cert, _ = selfSigned(x.t, x.t.TempDir())
+	cert, _ = selfSigned(x.T, x.T.TempDir())
 	if text, err = os.ReadFile(cert); err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
-	x.must("POST", "/client-certificates", m{"name": "second", "certificate": string(text)}, "Authorization", x.apiKey())
+	x.must("POST", "/client-certificates", m{"name": "second", "certificate": string(text)}, "Authorization", x.ApiKey())
 
 	x.fillOrders()
 	x.fillPeople() // before there is something else to be worked on
 	x.fillRecords()
 	x.fillCSC()
 
-	login, err := room.ConsoleLogin(ctx, x.box.Email)
+	login, err := room.ConsoleLogin(ctx, x.Box.Email)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	x.link = login.URL[strings.Index(login.URL, "/console/"):]
-	x.desk = x.loggedIn(x.box.Token).client
+	x.desk = x.LoggedIn(x.Box.Token).Client
 	x.fillMembers(room)
-	if _, err := room.billing.Subscribe(ctx, x.own, "GET:*/IT-omi", 10, 0); err != nil {
-		x.t.Fatal(err)
+	if _, err := room.Parts().Billing.Subscribe(ctx, x.own, "GET:*/IT-omi", 10, 0); err != nil {
+		x.T.Fatal(err)
 	}
-	x.do("GET", "/IT-omi?latitude=41.9&longitude=12.5", nil)
-	x.do("GET", "/nowhere", nil)
+	x.Do("GET", "/IT-omi?latitude=41.9&longitude=12.5", nil)
+	x.Do("GET", "/nowhere", nil)
 	for _, list := range []string{"ca", "root"} {
-		x.raw("GET", "/pki/"+list+".crl", nil)
+		x.Raw("GET", "/pki/"+list+".crl", nil)
 	}
 	x.checkpoint()
 }
 
 func (x *rowsTried) fillOrders() {
-	x.t.Helper()
-	x.shown, x.revoked, x.held = x.issued("otp", nil), x.issued("automatic", nil), x.issued("automatic", nil)
-	x.ordered = x.buy("automatic", elsa)
-	x.holder = aBrowser(x.t)
-	x.judged = x.buyWaiting(m{"callback": m{"url": "https://nowhere.invalid/hook"}, "customReference": "r"})
-	x.holder = aBrowser(x.t)
-	x.unseen = x.ready("automatic", nil)
-	x.seeing = x.holder
-	x.holder = aBrowser(x.t)
-	refused := x.buyWaiting(nil)
+	x.T.Helper()
+	x.shown, x.revoked, x.held = x.Issued("otp", nil), x.Issued("automatic", nil), x.Issued("automatic", nil)
+	x.ordered = x.Buy("automatic", sitetest.Elsa)
+	x.Holder = aBrowser(x.T)
+	x.judged = x.BuyWaiting(m{"callback": m{"url": "https://nowhere.invalid/hook"}, "customReference": "r"})
+	x.Holder = aBrowser(x.T)
+	x.unseen = x.Ready("automatic", nil)
+	x.seeing = x.Holder
+	x.Holder = aBrowser(x.T)
+	refused := x.BuyWaiting(nil)
 	x.must("POST", "/certificates/"+refused.ID+"/review", m{"approve": false, "reason": "another face"}, x.reviews...)
-	x.holder = aBrowser(x.t)
-	x.statement(x.buy("automatic", elsa).CertificateLink)
+	x.Holder = aBrowser(x.T)
+	x.Statement(x.Buy("automatic", sitetest.Elsa).CertificateLink)
 	// One request to an identity provider is under way, one was answered.
-	w := &twins{site: x.site, room: x.fresh, urls: [2]string{x.url, x.url}}
-	x.elsewhere, x.returning = x.buy("automatic", elsa), x.buy("automatic", elsa)
-	x.spidBrowser, x.backBrowse = aBrowser(x.t), aBrowser(x.t)
-	x.begun = w.begin(x.spidBrowser, 0, x.elsewhere)
-	answer := w.answers(w.begin(x.backBrowse, 0, x.returning))
+	w := &twins{Site: x.site, Room: x.fresh, URLs: [2]string{x.URL, x.URL}}
+	x.elsewhere, x.returning = x.Buy("automatic", sitetest.Elsa), x.Buy("automatic", sitetest.Elsa)
+	x.spidBrowser, x.backBrowse = aBrowser(x.T), aBrowser(x.T)
+	x.begun = w.Begin(x.spidBrowser, 0, x.elsewhere)
+	answer := w.Answers(w.Begin(x.backBrowse, 0, x.returning))
 	x.taken = answer.Get("id")
-	x.back = w.stays(x.backBrowse, answer)
-	x.holder = nil
+	x.back = w.Stays(x.backBrowse, answer)
+	x.Holder = nil
 }
 
 func (x *rowsTried) fillRecords() {
-	x.t.Helper()
-	x.waits = x.site.waiting()
-	approved := x.site.waiting()
-	x.must("POST", "/approvals/"+approved, nil, "Authorization", "Bearer "+x.otherToken())
-	if err := work(x.fresh.sig.signing); err != nil {
-		x.t.Fatal(err)
+	x.T.Helper()
+	x.waits = x.site.Waiting()
+	approved := x.site.Waiting()
+	x.must("POST", "/approvals/"+approved, nil, "Authorization", "Bearer "+x.OtherToken())
+	if err := work(x.fresh.Parts().Signing); err != nil {
+		x.T.Fatal(err)
 	}
-	x.wait(approved, "DONE")
-	x.done = x.sign(b64(samplePDF), m{"callback": m{"url": "https://nowhere.invalid/hook", "retry": 0, "headers": m{"X-A": "b"}}}).ID
-	x.sign(b64(sampleTXT), m{"certificatePassword": "wrong"})
-	x.record(x.do("POST", "/EU-QES_otp", m{"inputDocuments": b64(sampleTXT), "certificateUsername": x.shown.user, "certificatePassword": x.shown.pass, "certificateOtp": codeOf(x.t, x.shown.secret, 0)}))
-	x.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true, "signerImage": m{"reason": "because"}}))
-	gone := x.sign(b64(sampleTXT)).ID
+	x.Wait(approved, "DONE")
+	x.done = x.Sign(b64(sitetest.SamplePDF), m{"callback": m{"url": "https://nowhere.invalid/hook", "retry": 0, "headers": m{"X-A": "b"}}}).ID
+	x.Sign(b64(sitetest.SampleTXT), m{"certificatePassword": "wrong"})
+	x.Record(x.Do("POST", "/EU-QES_otp", m{"inputDocuments": b64(sitetest.SampleTXT), "certificateUsername": x.shown.User, "certificatePassword": x.shown.Pass, "certificateOtp": codeOf(x.T, x.shown.Secret, 0)}))
+	x.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true, "signerImage": m{"reason": "because"}}))
+	gone := x.Sign(b64(sitetest.SampleTXT)).ID
 	x.must("DELETE", "/signatures/"+gone, nil)
-	x.must("POST", "/EU-QES_automatic", x.body(b64(sampleTXT)), "Idempotency-Key", "another key")
+	x.must("POST", "/EU-QES_automatic", x.Body(b64(sitetest.SampleTXT)), "Idempotency-Key", "another key")
 }
 
 // fillPeople has people asked: one has signed and the other was sent a code, all have
 // signed, and nobody has yet.
 func (x *rowsTried) fillPeople() {
-	x.t.Helper()
+	x.T.Helper()
 	step := func() {
-		x.t.Helper()
-		if err := work(x.fresh.sig.signing); err != nil {
-			x.t.Fatal(err)
+		x.T.Helper()
+		if err := work(x.fresh.Parts().Signing); err != nil {
+			x.T.Fatal(err)
 		}
 	}
 	var all []*asked
 	for _, n := range []int{2, 1, 1} {
 		r := &asked{}
-		a := x.must("POST", "/EU-SES", m{"title": "asked", "inputDocuments": b64(samplePDF), "signers": signersOf(n), "callback": m{"url": "https://nowhere.invalid/hook", "retry": 0}})
+		a := x.must("POST", "/EU-SES", m{"title": "asked", "inputDocuments": b64(sitetest.SamplePDF), "signers": signersOf(n), "callback": m{"url": "https://nowhere.invalid/hook", "retry": 0}})
 		if err := json.Unmarshal(a.Data, r); err != nil {
-			x.t.Fatal(err)
+			x.T.Fatal(err)
 		}
 		step()
-		all = append(all, x.asked(r.ID, "WAIT_SIGNERS"))
+		all = append(all, x.Asked(r.ID, "WAIT_SIGNERS"))
 	}
-	for _, g := range []*guest{x.guests(x.fresh, all[0])[0], x.guests(x.fresh, all[1])[0]} {
-		g.proves()
-		if err := g.clicks(200 * time.Millisecond); err != nil {
-			x.t.Fatal(err)
+	for _, g := range []*guest{x.Guests(x.fresh, all[0])[0], x.Guests(x.fresh, all[1])[0]} {
+		g.Proves()
+		if err := g.Clicks(200 * time.Millisecond); err != nil {
+			x.T.Fatal(err)
 		}
 		step()
 	}
 	step() // the second is closed
-	x.asked(all[1].ID, "DONE")
-	x.asksNext = x.guests(x.fresh, all[0])[1]
-	x.asksNext.proves()
+	x.Asked(all[1].ID, "DONE")
+	x.asksNext = x.Guests(x.fresh, all[0])[1]
+	x.asksNext.Proves()
 	for _, name := range []string{"one", "two"} {
-		x.must("POST", "/templates", m{"name": name, "inputDocuments": b64(samplePDF), "signers": []m{{"place": "tenant"}}})
+		x.must("POST", "/templates", m{"name": name, "inputDocuments": b64(sitetest.SamplePDF), "signers": []m{{"place": "tenant"}}})
 	}
 }
 
 func (x *rowsTried) fillCSC() {
-	x.t.Helper()
-	x.app = x.site.oauth("https://app.example/back")
-	x.certificate = x.room.field(x.t, `select id from credentials where username = $1`, x.box.Certificates["automatic"].Username)
-	x.exchanged = x.app.consent(x.app.query(nil), x.consentTo(x.app.query(nil)))
-	x.renewed = x.app.tokens(x.exchanged)["refresh_token"].(string)
-	status, out := x.app.form("token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {x.renewed}})
+	x.T.Helper()
+	x.app = x.site.OAuth("https://app.example/back")
+	x.certificate = field(x.room, x.T, `select id from credentials where username = $1`, x.Box.Certificates["automatic"].Username)
+	x.exchanged = x.app.Consent(x.app.Query(nil), x.consentTo(x.app.Query(nil)))
+	x.renewed = x.app.Tokens(x.exchanged)["refresh_token"].(string)
+	status, out := x.app.Form("token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {x.renewed}})
 	if status != 200 {
-		x.t.Fatalf("%d %v", status, out)
+		x.T.Fatalf("%d %v", status, out)
 	}
 	x.service, x.renews = out["access_token"].(string), out["refresh_token"].(string)
 	x.hashes = digestsOf("one", "two")
-	c := x.csc("v2")
-	x.algo = c.algoOf(x.certificate)
-	x.sad = c.sad(x.certificate, x.box.Certificates["automatic"].Password, "", x.hashes)
-	q := x.app.credentialQuery(x.certificate, x.hashes, nil)
-	x.code = x.app.consent(q, x.consentTo(q))
-	form := x.app.credentialQuery(x.certificate, x.hashes, nil)
+	c := x.CSC("v2")
+	x.algo = c.AlgoOf(x.certificate)
+	x.sad = c.SAD(x.certificate, x.Box.Certificates["automatic"].Password, "", x.hashes)
+	q := x.app.CredentialQuery(x.certificate, x.hashes, nil)
+	x.code = x.app.Consent(q, x.consentTo(q))
+	form := x.app.CredentialQuery(x.certificate, x.hashes, nil)
 	form.Del("client_id")
-	status, pushed := x.app.form("pushed_authorize", form)
+	status, pushed := x.app.Form("pushed_authorize", form)
 	if status != 201 {
-		x.t.Fatalf("%d %v", status, pushed)
+		x.T.Fatalf("%d %v", status, pushed)
 	}
 	x.pushed = pushed["request_uri"].(string)
 }
 
 // consentTo is the form of the page that a request shows, filled in.
 func (x *rowsTried) consentTo(q url.Values) url.Values {
-	_, page, _ := x.app.visit(q, nil)
-	form := x.word("automatic", nil)
+	_, page, _ := x.app.Visit(q, nil)
+	form := x.Word("automatic", nil)
 	if _, shown, found := strings.Cut(page, `name="shown" value="`); found {
 		form.Set("shown", shown[:64])
 	}
@@ -252,49 +254,49 @@ func (x *rowsTried) consentTo(q url.Values) url.Values {
 // goOn changes what stands in rows since they were kept, so that what they were is
 // not what they are.
 func (x *rowsTried) goOn() {
-	x.t.Helper()
+	x.T.Helper()
 	ctx, room := context.Background(), x.fresh
-	x.must("PUT", "/token/"+x.changed.ID, m{"scopes": []string{"GET:*/wallet"}}, "Authorization", x.apiKey())
-	x.must("DELETE", "/tokens/"+x.removed.ID, nil, "Authorization", x.apiKey())
+	x.must("PUT", "/token/"+x.changed.ID, m{"scopes": []string{"GET:*/wallet"}}, "Authorization", x.ApiKey())
+	x.must("DELETE", "/tokens/"+x.removed.ID, nil, "Authorization", x.ApiKey())
 	var next struct{ ID, Token, RefreshToken string }
 	a := x.must("PATCH", "/tokens/"+x.refreshed.ID, nil, "Authorization", "Bearer "+x.refreshed.Refresh)
 	if err := json.Unmarshal(a.Data, &next); err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	x.refreshed = newToken{next.ID, next.Token, next.RefreshToken}
-	key, err := room.accounts.NewKey(ctx, x.own)
+	key, err := room.Parts().Accounts.NewKey(ctx, x.own)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
-	x.box.APIKey = key
-	if err := room.accounts.SetQuota(ctx, x.other, account.Quota{SignaturesPerDay: 3}); err != nil {
-		x.t.Fatal(err)
+	x.Box.APIKey = key
+	if err := room.Parts().Accounts.SetQuota(ctx, x.other, account.Quota{SignaturesPerDay: 3}); err != nil {
+		x.T.Fatal(err)
 	}
-	x.must("DELETE", "/client-certificates/"+x.room.field(x.t, `select id from client_certificates where name = 'second'`), nil, "Authorization", x.apiKey())
+	x.must("DELETE", "/client-certificates/"+field(x.room, x.T, `select id from client_certificates where name = 'second'`), nil, "Authorization", x.ApiKey())
 	x.must("POST", "/callbacks/secret", nil)
 	x.must("POST", "/certificates/"+x.revoked.ID+"/revoke", nil)
 	x.must("POST", "/certificates/"+x.held.ID+"/suspend", nil)
-	x.must("POST", "/certificates/"+x.shown.ID+"/password", m{"old": x.shown.pass, "new": "another password"})
-	x.shown.pass = "another password"
-	second := x.site.oauth("https://second.example/back")
-	if err := room.RemoveCSCClient(ctx, second.id); err != nil {
-		x.t.Fatal(err)
+	x.must("POST", "/certificates/"+x.shown.ID+"/password", m{"old": x.shown.Pass, "new": "another password"})
+	x.shown.Pass = "another password"
+	second := x.site.OAuth("https://second.example/back")
+	if err := room.RemoveCSCClient(ctx, second.ID); err != nil {
+		x.T.Fatal(err)
 	}
-	c := x.csc("v2")
-	if status, out := c.post("signatures/signHash", c.signBody(x.certificate, x.sad, x.algo, x.hashes[:1])); status != 200 {
-		x.t.Fatalf("%d %v", status, out)
+	c := x.CSC("v2")
+	if status, out := c.Post("signatures/signHash", c.SignBody(x.certificate, x.sad, x.algo, x.hashes[:1])); status != 200 {
+		x.T.Fatalf("%d %v", status, out)
 	}
-	x.raw("GET", "/pki/ca.crl", nil)
+	x.Raw("GET", "/pki/ca.crl", nil)
 	x.checkpoint()
 }
 
 func (x *rowsTried) checkpoint() {
-	x.t.Helper()
-	if _, err := x.fresh.sig.audit.Sequence(context.Background()); err != nil {
-		x.t.Fatal(err)
+	x.T.Helper()
+	if _, err := x.fresh.Parts().Audit.Sequence(context.Background()); err != nil {
+		x.T.Fatal(err)
 	}
-	if _, err := x.fresh.checkpointer().Make(context.Background()); err != nil {
-		x.t.Fatal(err)
+	if _, err := x.fresh.Parts().Checkpointer.Make(context.Background()); err != nil {
+		x.T.Fatal(err)
 	}
 }
 
@@ -308,7 +310,7 @@ func (x *rowsTried) ok(a *answer) error {
 }
 
 func (x *rowsTried) calls(auth func() string) func() error {
-	return func() error { return x.ok(x.do("GET", "/wallet", nil, "Authorization", auth())) }
+	return func() error { return x.ok(x.Do("GET", "/wallet", nil, "Authorization", auth())) }
 }
 
 func (x *rowsTried) bearer(t *newToken) func() error {
@@ -317,11 +319,11 @@ func (x *rowsTried) bearer(t *newToken) func() error {
 
 func (x *rowsTried) signs(kind string, body func() m) func() error {
 	return func() error {
-		a := x.do("POST", "/EU-QES_"+kind, body())
+		a := x.Do("POST", "/EU-QES_"+kind, body())
 		if err := x.ok(a); err != nil {
 			return err
 		}
-		if r := x.record(a); r.State != "DONE" {
+		if r := x.Record(a); r.State != "DONE" {
 			return errors.New(deref(r.ErrorMessage))
 		}
 		return nil
@@ -329,7 +331,7 @@ func (x *rowsTried) signs(kind string, body func() m) func() error {
 }
 
 func (x *rowsTried) approves() error {
-	if err := x.ok(x.do("POST", "/approvals/"+x.waits, nil, "Authorization", "Bearer "+x.otherToken())); err != nil {
+	if err := x.ok(x.Do("POST", "/approvals/"+x.waits, nil, "Authorization", "Bearer "+x.OtherToken())); err != nil {
 		return err
 	}
 	return x.worksOn(x.waits)
@@ -338,14 +340,14 @@ func (x *rowsTried) approves() error {
 // worksOn signs what waits, as a worker does.
 func (x *rowsTried) worksOn(id string) error {
 	for range 3 {
-		if err := work(x.fresh.sig.signing); err != nil {
+		if err := work(x.fresh.Parts().Signing); err != nil {
 			return err
 		}
-		a := x.do("GET", "/signatures/"+id, nil)
+		a := x.Do("GET", "/signatures/"+id, nil)
 		if err := x.ok(a); err != nil {
 			return err
 		}
-		switch r := x.record(a); r.State {
+		switch r := x.Record(a); r.State {
 		case "DONE":
 			return nil
 		case "ERROR":
@@ -356,30 +358,30 @@ func (x *rowsTried) worksOn(id string) error {
 }
 
 func (x *rowsTried) downloads() error {
-	a, _ := x.raw("GET", "/signatures/"+x.done+"/signedDocument", nil)
+	a, _ := x.Raw("GET", "/signatures/"+x.done+"/signedDocument", nil)
 	return x.ok(a)
 }
 
 func (x *rowsTried) reveals() error {
-	x.holder = x.seeing
-	defer func() { x.holder = nil }()
-	if page := x.page(x.unseen.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") == "" {
+	x.Holder = x.seeing
+	defer func() { x.Holder = nil }()
+	if page := x.Page(x.unseen.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") == "" {
 		return errors.New("nothing is shown")
 	}
 	return nil
 }
 
 func (x *rowsTried) identifies() error {
-	x.holder = aBrowser(x.t)
-	defer func() { x.holder = nil }()
-	if code, page := x.upload(x.ordered.CertificateLink, "video", evidenceFiles); code != 200 {
+	x.Holder = aBrowser(x.T)
+	defer func() { x.Holder = nil }()
+	if code, page := x.Upload(x.ordered.CertificateLink, "video", sitetest.EvidenceFiles); code != 200 {
 		return errors.New(page)
 	}
-	return x.ok(x.do("POST", "/certificates/"+x.ordered.ID+"/review", m{"approve": true}, x.reviews...))
+	return x.ok(x.Do("POST", "/certificates/"+x.ordered.ID+"/review", m{"approve": true}, x.reviews...))
 }
 
 func (x *rowsTried) shows(link string) error {
-	resp, err := aBrowser(x.t).Get(link)
+	resp, err := aBrowser(x.T).Get(link)
 	if err != nil {
 		return err
 	}
@@ -394,28 +396,28 @@ func (x *rowsTried) decides() error {
 	if err := x.shows(x.judged.CertificateLink); err != nil {
 		return err
 	}
-	return x.ok(x.do("POST", "/certificates/"+x.judged.ID+"/review", m{"approve": true}, x.reviews...))
+	return x.ok(x.Do("POST", "/certificates/"+x.judged.ID+"/review", m{"approve": true}, x.reviews...))
 }
 
 // answers of an identity provider, to a request under way and in the browser that
 // went back.
 func (x *rowsTried) answers() error {
-	w := &twins{site: x.site, room: x.fresh, urls: [2]string{x.url, x.url}}
+	w := &twins{Site: x.site, Room: x.fresh, URLs: [2]string{x.URL, x.URL}}
 	if err := x.shows(x.elsewhere.CertificateLink); err != nil {
 		return err
 	}
-	w.visit(x.spidBrowser, x.url+"/spid/acs", w.answers(x.begun))
+	w.Visit(x.spidBrowser, x.URL+"/spid/acs", w.Answers(x.begun))
 	return x.state(x.elsewhere.ID)
 }
 
 func (x *rowsTried) comesBack() error {
-	w := &twins{site: x.site, room: x.fresh, urls: [2]string{x.url, x.url}}
-	w.visit(x.backBrowse, x.url+x.back, nil)
+	w := &twins{Site: x.site, Room: x.fresh, URLs: [2]string{x.URL, x.URL}}
+	w.Visit(x.backBrowse, x.URL+x.back, nil)
 	return x.state(x.returning.ID)
 }
 
 func (x *rowsTried) state(id string) error {
-	a := x.do("GET", "/certificates/"+id, nil)
+	a := x.Do("GET", "/certificates/"+id, nil)
 	if err := x.ok(a); err != nil {
 		return err
 	}
@@ -426,11 +428,11 @@ func (x *rowsTried) state(id string) error {
 }
 
 func (x *rowsTried) replays() error {
-	return x.ok(x.do("POST", "/tokens", x.replayed, "Idempotency-Key", x.keyed))
+	return x.ok(x.Do("POST", "/tokens", x.replayed, "Idempotency-Key", x.keyed))
 }
 
 func (x *rowsTried) presents() error {
-	known, err := x.fresh.sig.enroll.KnowsClient(context.Background(), x.own, x.card)
+	known, err := x.fresh.Parts().Enroll.KnowsClient(context.Background(), x.own, x.card)
 	if err == nil && !known {
 		err = errors.New("it is not known")
 	}
@@ -438,7 +440,7 @@ func (x *rowsTried) presents() error {
 }
 
 func (x *rowsTried) secrets() error {
-	_, got := x.raw("GET", "/callbacks/secret", nil)
+	_, got := x.Raw("GET", "/callbacks/secret", nil)
 	if !bytes.Contains(got, []byte("whsec_")) {
 		return errors.New(string(got))
 	}
@@ -446,7 +448,7 @@ func (x *rowsTried) secrets() error {
 }
 
 func (x *rowsTried) resends() error {
-	return x.ok(x.do("POST", "/callbacks/"+x.room.field(x.t, `select min(id) from now_callbacks`)+"/resend", nil))
+	return x.ok(x.Do("POST", "/callbacks/"+field(x.room, x.T, `select min(id) from now_callbacks`)+"/resend", nil))
 }
 
 func cscError(status int, out m) error {
@@ -457,34 +459,34 @@ func cscError(status int, out m) error {
 }
 
 func (x *rowsTried) lists() error {
-	return cscError(x.csc("v2").as(x.service).post("credentials/list", m{}))
+	return cscError(x.CSC("v2").As(x.service).Post("credentials/list", m{}))
 }
 
 func (x *rowsTried) renewsToken() error {
-	return cscError(x.app.form("token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {x.renews}}))
+	return cscError(x.app.Form("token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {x.renews}}))
 }
 
-func (x *rowsTried) exchanges() error { return cscError(x.app.exchange(x.code, nil)) }
+func (x *rowsTried) exchanges() error { return cscError(x.app.Exchange(x.code, nil)) }
 
 func (x *rowsTried) renewsAgain() error {
-	return cscError(x.app.form("token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {x.renewed}}))
+	return cscError(x.app.Form("token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {x.renewed}}))
 }
 
-func (x *rowsTried) exchangesAgain() error { return cscError(x.app.exchange(x.exchanged, nil)) }
+func (x *rowsTried) exchangesAgain() error { return cscError(x.app.Exchange(x.exchanged, nil)) }
 
 // answersAgain brings an answer of an identity provider that was taken already.
 func (x *rowsTried) answersAgain() error {
-	w := &twins{site: x.site, room: x.fresh, urls: [2]string{x.url, x.url}}
-	browser, order := aBrowser(x.t), x.buy("automatic", elsa)
-	answer := w.answers(w.begin(browser, 0, order))
+	w := &twins{Site: x.site, Room: x.fresh, URLs: [2]string{x.URL, x.URL}}
+	browser, order := aBrowser(x.T), x.Buy("automatic", sitetest.Elsa)
+	answer := w.Answers(w.Begin(browser, 0, order))
 	answer.Set("id", x.taken)
-	w.visit(browser, x.url+"/spid/acs", answer)
+	w.Visit(browser, x.URL+"/spid/acs", answer)
 	return x.state(order.ID)
 }
 
 func (x *rowsTried) consents() error {
-	q := url.Values{"client_id": {x.app.id}, "request_uri": {x.pushed}}
-	if status, page, to := x.app.visit(q, x.consentTo(q)); status != 303 || to.Get("code") == "" {
+	q := url.Values{"client_id": {x.app.ID}, "request_uri": {x.pushed}}
+	if status, page, to := x.app.Visit(q, x.consentTo(q)); status != 303 || to.Get("code") == "" {
 		return fmt.Errorf("%d %s", status, page)
 	}
 	return nil
@@ -492,13 +494,13 @@ func (x *rowsTried) consents() error {
 
 func (x *rowsTried) signsHash(i int) func() error {
 	return func() error {
-		c := x.csc("v2")
-		return cscError(c.post("signatures/signHash", c.signBody(x.certificate, x.sad, x.algo, x.hashes[i:i+1])))
+		c := x.CSC("v2")
+		return cscError(c.Post("signatures/signHash", c.SignBody(x.certificate, x.sad, x.algo, x.hashes[i:i+1])))
 	}
 }
 
 func (x *rowsTried) visitsDesk() error {
-	resp, err := x.desk.Get(x.url + "/console/records")
+	resp, err := x.desk.Get(x.URL + "/console/records")
 	if err != nil {
 		return err
 	}
@@ -511,14 +513,14 @@ func (x *rowsTried) visitsDesk() error {
 
 func (x *rowsTried) logsIn() error {
 	link, _, _ := strings.Cut(strings.TrimPrefix(x.link, "/console/login?link="), "&")
-	_, err := x.fresh.accounts.LogInByLink(context.Background(), link, "")
+	_, err := x.fresh.Parts().Accounts.LogInByLink(context.Background(), link, "")
 	return err
 }
 
 // statusOf asks OCSP, which must not say that a good certificate is revoked or
 // unknown, nor anything wrong of the others.
 func (x *rowsTried) statusOf() error {
-	got, listed := x.revocation(x.fresh, x.shown.ID)
+	got, listed := x.Revocation(x.fresh, x.shown.ID)
 	if got != nil || listed {
 		return errors.New("it is taken for revoked")
 	}
@@ -528,18 +530,18 @@ func (x *rowsTried) statusOf() error {
 // servesLists fails where the list that is kept is not the one that is served.
 func (x *rowsTried) servesLists() error {
 	for _, name := range []string{"ca", "root"} {
-		kept := x.room.rawField(x.t, `select crl from now_authority_crl where name = $1`, name)
+		kept := rawField(x.room, x.T, `select crl from now_authority_crl where name = $1`, name)
 		before, err := x509.ParseRevocationList(kept)
 		if err != nil {
 			return err
 		}
-		_, served := x.raw("GET", "/pki/"+name+".crl", nil)
+		_, served := x.Raw("GET", "/pki/"+name+".crl", nil)
 		now, err := x509.ParseRevocationList(served)
 		switch {
 		case err != nil:
 			return err
 		case len(now.RevokedCertificateEntries) != len(before.RevokedCertificateEntries) || now.Number.Cmp(before.Number) < 0:
-			x.t.Errorf("a list of %d with number %v is served after one of %d with %v", len(now.RevokedCertificateEntries), now.Number, len(before.RevokedCertificateEntries), before.Number)
+			x.T.Errorf("a list of %d with number %v is served after one of %d with %v", len(now.RevokedCertificateEntries), now.Number, len(before.RevokedCertificateEntries), before.Number)
 		case !bytes.Equal(served, kept):
 			return errors.New("another list was made")
 		}
@@ -550,18 +552,18 @@ func (x *rowsTried) servesLists() error {
 // used are the rows that are tried, by their tables; of other tables one of each
 // group is.
 func (x *rowsTried) used() map[string][]rowSubject {
-	automatic := x.signs("automatic", func() m { return x.body(b64(sampleTXT)) })
+	automatic := x.signs("automatic", func() m { return x.Body(b64(sitetest.SampleTXT)) })
 	signs := x.signs("otp", func() m {
-		return m{"inputDocuments": b64(sampleTXT), "certificateUsername": x.shown.user, "certificatePassword": x.shown.pass, "certificateOtp": codeOf(x.t, x.shown.secret, 1)}
+		return m{"inputDocuments": b64(sitetest.SampleTXT), "certificateUsername": x.shown.User, "certificatePassword": x.shown.Pass, "certificateOtp": codeOf(x.T, x.shown.Secret, 1)}
 	})
 	otp := func() error {
-		if page := x.page(x.shown.CertificateLink, nil); !strings.Contains(page, "127.0.0.1") {
+		if page := x.Page(x.shown.CertificateLink, nil); !strings.Contains(page, "127.0.0.1") {
 			return errors.New("the link does not say to whom the credentials were shown")
 		}
 		return signs()
 	}
 	id := func(id string) string { return `id = '` + id + `'` }
-	key := x.calls(x.apiKey)
+	key := x.calls(x.ApiKey)
 	return map[string][]rowSubject{
 		"data_keys":           {{where: `id = 1`, use: automatic}},
 		"idempotency":         {{where: `key = 'a key'`, use: x.replays}},
@@ -585,10 +587,10 @@ func (x *rowsTried) used() map[string][]rowSubject {
 		"authority_keys":          {{where: `name = 'root'`, use: automatic}, {where: `name = 'issuing'`, use: automatic}, {where: `name = 'tsa'`}, {where: `name = 'ocsp'`}, {where: `name = 'seal'`}},
 		"authority_issued":        {{where: `certificate_id = '` + x.shown.ID + `'`, use: x.statusOf}, {where: `certificate_id = '` + x.revoked.ID + `'`}, {where: `certificate_id = ''`}},
 		"authority_crl":           {{where: `name = 'ca'`, use: x.servesLists}, {where: `name = 'root'`, use: x.servesLists}},
-		"callbacks":               {{where: id(x.room.field(x.t, `select min(id) from now_callbacks`)), use: x.resends}},
+		"callbacks":               {{where: id(field(x.room, x.T, `select min(id) from now_callbacks`)), use: x.resends}},
 		"callback_secrets":        {{where: `account_id = '` + x.own + `' and expires_at = 0`, use: x.secrets}, {where: `account_id = '` + x.own + `' and expires_at > 0`, use: x.secrets}},
 		"csc_tokens":              {{where: `scope = 'service'`, use: x.lists}},
-		"csc_clients":             {{where: id(x.app.id), use: x.exchanges}},
+		"csc_clients":             {{where: id(x.app.ID), use: x.exchanges}},
 		"csc_requests":            {{where: `used_at = 0`, use: x.consents}},
 		"csc_codes":               {{where: `used_at = 0`, use: x.exchanges}, {where: `used_at > 0`, use: x.exchangesAgain, never: true}},
 		"csc_refresh":             {{where: `used_at = 0`, use: x.renewsToken}, {where: `used_at > 0`, use: x.renewsAgain, never: true}},

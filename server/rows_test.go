@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -27,7 +28,7 @@ import (
 // rowsTried is an installation whose rows are changed one by one.
 type rowsTried struct {
 	*site
-	room    *Server                      // that changes rows and verifies; it serves nobody
+	room    *server.Server               // that changes rows and verifies; it serves nobody
 	serving atomic.Pointer[http.Handler] // behind url
 	method  identify.Method              // of identification elsewhere
 	tables  []*rowTable
@@ -94,10 +95,10 @@ type rowStatement struct {
 
 // readTables finds every table and column that there is: what is new is tried too.
 func (x *rowsTried) readTables() {
-	x.t.Helper()
+	x.T.Helper()
 	query := `select m.name, c.name, c.type, c.pk > 0, c."notnull" = 0 from sqlite_master m join pragma_table_info(m.name) c
 		where m.type = 'table' and m.name not like 'sqlite_%' and m.name not like 'goose_%' and m.name not like 'now_%' and m.name not like 'then_%' order by m.name, c.cid`
-	if x.room.db.Dialect() != store.SQLite {
+	if x.room.Parts().DB.Dialect() != store.SQLite {
 		query = `select c.table_name::text, c.column_name::text, c.data_type::text, exists (
 				select 1 from information_schema.table_constraints k join information_schema.key_column_usage u using (constraint_schema, constraint_name)
 				where k.constraint_type = 'PRIMARY KEY' and k.table_name = c.table_name and u.column_name = c.column_name), c.is_nullable = 'YES'
@@ -105,7 +106,7 @@ func (x *rowsTried) readTables() {
 			where c.table_schema = current_schema() and t.table_type = 'BASE TABLE' and c.table_name not like 'goose_%' and c.table_name not like 'now_%' and c.table_name not like 'then_%'
 			order by c.table_name, c.ordinal_position`
 	}
-	rows, err := x.room.db.Read().Query(context.Background(), query)
+	rows, err := x.room.Parts().DB.Read().Query(context.Background(), query)
 	err = store.Each("read tables", rows, err, func(r store.Row) error {
 		var name, kind string
 		var c rowColumn
@@ -130,7 +131,7 @@ func (x *rowsTried) readTables() {
 		return nil
 	})
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	for _, t := range x.tables {
 		if t.name == "audit_events" { // its rows are told apart by their place
@@ -143,18 +144,19 @@ func (x *rowsTried) readTables() {
 }
 
 // Beside their keys, and what points to them.
-var (
-	uniqueColumns = map[string][]string{
-		"accounts": {"email"}, "tokens": {"hash", "refresh_hash", "line_id"}, "credentials": {"username", "public_key"},
-		"client_certificates": {"fingerprint"}, "signers": {"id"}, "csc_tokens": {"hash"}, "csc_sads": {"hash"}, "identification_requests": {"token"},
-	}
-	// Tables whose keys are digests of what nobody else knows.
-	digestKeys = []string{"csc_sads", "identification_requests"}
-	heldBy     = map[string][]string{
-		"accounts": {"tokens", "wallets", "wallet_transactions", "subscriptions"},
-		"tokens":   {"csc_tokens"}, "csc_sads": {"csc_hashes"},
-	}
-)
+
+var uniqueColumns = map[string][]string{
+	"accounts": {"email"}, "tokens": {"hash", "refresh_hash", "line_id"}, "credentials": {"username", "public_key"},
+	"client_certificates": {"fingerprint"}, "signers": {"id"}, "csc_tokens": {"hash"}, "csc_sads": {"hash"}, "identification_requests": {"token"},
+}
+
+// Tables whose keys are digests of what nobody else knows.
+var digestKeys = []string{"csc_sads", "identification_requests"}
+
+var heldBy = map[string][]string{
+	"accounts": {"tokens", "wallets", "wallet_transactions", "subscriptions"},
+	"tokens":   {"csc_tokens"}, "csc_sads": {"csc_hashes"},
+}
 
 // order has a table behind those that its rows point to.
 func (x *rowsTried) order() []*rowTable {
@@ -166,22 +168,22 @@ func (x *rowsTried) order() []*rowTable {
 
 // keep remembers the state of all tables, and of the witness file.
 func (x *rowsTried) keep(as string) {
-	x.t.Helper()
+	x.T.Helper()
 	for _, t := range x.tables {
-		x.room.execute(x.t, `create table `+as+`_`+t.name+` as select * from `+t.name)
+		execute(x.room, x.T, `create table `+as+`_`+t.name+` as select * from `+t.name)
 	}
 	b, err := os.ReadFile(x.witness)
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 	x.filed = b
 }
 
 // reset brings everything back to how it was, whatever was tried or done.
 func (x *rowsTried) reset() {
-	x.t.Helper()
+	x.T.Helper()
 	ctx := context.Background()
-	err := x.room.db.Write(ctx, func(tx *store.Tx) error {
+	err := x.room.Parts().DB.Write(ctx, func(tx *store.Tx) error {
 		order := x.order()
 		for _, t := range slices.Backward(order) {
 			if _, err := tx.Exec(ctx, `delete from `+t.name); err != nil {
@@ -203,14 +205,14 @@ func (x *rowsTried) reset() {
 		err = os.WriteFile(x.witness, x.filed, 0o600)
 	}
 	if err != nil {
-		x.t.Fatal(err)
+		x.T.Fatal(err)
 	}
 }
 
 // change does one try; an error says that the database itself does not take it.
 func (x *rowsTried) change(list []rowStatement) (changed bool, err error) {
 	ctx := context.Background()
-	err = x.room.db.Write(ctx, func(tx *store.Tx) error {
+	err = x.room.Parts().DB.Write(ctx, func(tx *store.Tx) error {
 		for _, s := range list {
 			n, err := tx.Exec(ctx, s.text, s.args...)
 			if err != nil {
@@ -280,10 +282,10 @@ func (x *rowsTried) deleted(t *rowTable, where string) rowTry {
 
 // value is what stands in a column of bytes.
 func (x *rowsTried) value(t *rowTable, column, where string) (b []byte) {
-	x.t.Helper()
-	err := x.room.db.Read().QueryRow(context.Background(), `select `+column+` from `+t.name+` where `+where).Scan(&b)
+	x.T.Helper()
+	err := x.room.Parts().DB.Read().QueryRow(context.Background(), `select `+column+` from `+t.name+` where `+where).Scan(&b)
 	if err != nil {
-		x.t.Fatalf("%s.%s: %v", t.name, column, err)
+		x.T.Fatalf("%s.%s: %v", t.name, column, err)
 	}
 	return b
 }
@@ -355,7 +357,7 @@ func (x *rowsTried) returned(t *rowTable) []rowTry {
 	list := strings.Join(names, ", ")
 	old := `from (select ` + list + ` from then_` + t.name + ` except select ` + list + ` from now_` + t.name + `) o`
 	var all []rowTry
-	for i := range storetest.Count(x.t, x.room.db, `select count(*) `+old) {
+	for i := range storetest.Count(x.T, x.room.Parts().DB, `select count(*) `+old) {
 		one := fmt.Sprintf(`(select %s %s order by %s limit 1 offset %d)`, strings.Join(t.keys(), ", "), old, strings.Join(t.keys(), ", "), i)
 		all = append(all, rowTry{"*", "returned", []rowStatement{
 			{`delete from ` + t.name + ` where ` + key + ` = ` + one, nil},
@@ -367,13 +369,13 @@ func (x *rowsTried) returned(t *rowTable) []rowTry {
 
 // open serves with a process that has seen nothing yet.
 func (x *rowsTried) open() (closing func(), err error) {
-	cfg := x.cfg
+	cfg := x.Config
 	cfg.Listen, cfg.Log.Level = "127.0.0.1:0", "error"
-	room, err := Open(context.Background(), cfg)
+	room, err := server.Open(context.Background(), cfg)
 	if err != nil {
 		return nil, err
 	}
-	room.sig.identify.Elsewhere = append(room.sig.identify.Elsewhere, x.method)
+	room.Parts().Identify.Elsewhere = append(room.Parts().Identify.Elsewhere, x.method)
 	h := room.Handler()
 	x.serving.Store(&h)
 	x.fresh = room
@@ -401,16 +403,16 @@ func (x *rowsTried) outcome(s *rowSubject, listed bool) string {
 	}
 	problems := 0
 	tell := func(string) { problems++ }
-	if err := x.fresh.sig.authority.Examine(ctx, tell); err != nil {
+	if err := x.fresh.Parts().Authority.Examine(ctx, tell); err != nil {
 		problems++
 	}
-	if _, err := x.fresh.sig.enroll.Examine(ctx, tell); err != nil {
+	if _, err := x.fresh.Parts().Enroll.Examine(ctx, tell); err != nil {
 		problems++
 	}
-	if _, err := x.fresh.sig.signing.Check(ctx, false, 0, tell); err != nil {
+	if _, err := x.fresh.Parts().Signing.Check(ctx, false, 0, tell); err != nil {
 		problems++
 	}
-	if err := x.fresh.publications.Check(); err != nil {
+	if err := x.fresh.Parts().Publications.Check(); err != nil {
 		problems++
 	}
 	if problems > 0 {
@@ -420,14 +422,14 @@ func (x *rowsTried) outcome(s *rowSubject, listed bool) string {
 }
 
 func newRowsTried(t *testing.T, database string) *rowsTried {
-	x := &rowsTried{counts: map[string]int{}, listed: map[string]bool{}, whole: os.Getenv("ROGITO_TEST_ROWS") != "", dice: rand.New(rand.NewPCG(1, 2)), method: pretend{until: 1 << 40}}
+	x := &rowsTried{counts: map[string]int{}, listed: map[string]bool{}, whole: os.Getenv("ROGITO_TEST_ROWS") != "", dice: rand.New(rand.NewPCG(1, 2)), method: pretend{Until: 1 << 40}}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*x.serving.Load()).ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)
-	x.site = newSite(t, func(c *Config) { c.Database = database })
-	x.run.stop()
-	x.url, x.cfg.PublicURL = front.URL, front.URL
-	x.witness = filepath.Join(x.cfg.Data, "audit", "witness")
-	x.room = x.rooms()
+	x.site = newSite(t, func(c *server.Config) { c.Database = database })
+	x.Run.Stop()
+	x.URL, x.Config.PublicURL = front.URL, front.URL
+	x.witness = filepath.Join(x.Config.Data, "audit", "witness")
+	x.room = x.Rooms()
 	x.readTables()
 	closing, err := x.open()
 	if err != nil {
@@ -449,7 +451,7 @@ var groups = map[string]string{
 
 // subjects are the rows of a table that are tried.
 func (x *rowsTried) subjects(t *rowTable, used map[string][]rowSubject) []rowSubject {
-	x.t.Helper()
+	x.T.Helper()
 	if list := used[t.name]; list != nil {
 		return list
 	}
@@ -463,7 +465,7 @@ func (x *rowsTried) subjects(t *rowTable, used map[string][]rowSubject) []rowSub
 		left = "(" + keys + ")"
 	}
 	var list []rowSubject
-	for i := range min(storetest.Count(x.t, x.room.db, `select count(*) from (select distinct `+group+` from now_`+t.name+`) g`), 20) {
+	for i := range min(storetest.Count(x.T, x.room.Parts().DB, `select count(*) from (select distinct `+group+` from now_`+t.name+`) g`), 20) {
 		list = append(list, rowSubject{where: fmt.Sprintf(`%s = (select %s from (select %s, row_number() over (partition by %s order by %s) as nth, dense_rank() over (order by %s) as rank from now_%s) r where nth = 1 and rank = %d limit 1)`,
 			left, keys, keys, group, keys, group, t.name, i+1)})
 	}
@@ -502,7 +504,7 @@ func TestRows(t *testing.T) {
 		}
 	}
 	for _, tb := range x.tables {
-		if storetest.Count(t, x.room.db, `select count(*) from `+tb.name) == 0 && !slices.Contains(neverMet, tb.name) && tb.name != "audit_hashes" {
+		if storetest.Count(t, x.room.Parts().DB, `select count(*) from `+tb.name) == 0 && !slices.Contains(neverMet, tb.name) && tb.name != "audit_hashes" {
 			t.Errorf("%s: there is no row to be tried", tb.name)
 		}
 		for _, s := range x.subjects(tb, used) {
@@ -561,7 +563,7 @@ func (x *rowsTried) all(list []rowSubject) *rowSubject {
 }
 
 func (x *rowsTried) one(t *rowTable, s *rowSubject, k rowTry) {
-	x.t.Helper()
+	x.T.Helper()
 	if len(k.sql) == 0 || !x.whole && !x.drawn(t, k) {
 		return
 	}
@@ -570,8 +572,8 @@ func (x *rowsTried) one(t *rowTable, s *rowSubject, k rowTry) {
 		x.counts["impossible"]++
 		return
 	}
-	same := storetest.Count(x.t, x.room.db, `select count(*) from (select * from `+t.name+` except select * from now_`+t.name+`) d`) == 0 &&
-		storetest.Count(x.t, x.room.db, `select count(*) from (select * from now_`+t.name+` except select * from `+t.name+`) d`) == 0
+	same := storetest.Count(x.T, x.room.Parts().DB, `select count(*) from (select * from `+t.name+` except select * from now_`+t.name+`) d`) == 0 &&
+		storetest.Count(x.T, x.room.Parts().DB, `select count(*) from (select * from now_`+t.name+` except select * from `+t.name+`) d`) == 0
 	if same {
 		x.counts["no change"]++
 		x.reset()
@@ -585,7 +587,7 @@ func (x *rowsTried) one(t *rowTable, s *rowSubject, k rowTry) {
 		got = "listed"
 		x.listed[entry] = true
 	case got == "":
-		x.t.Errorf("UNNOTICED %s.%s %s (%s)", t.name, k.column, k.kind, s.where)
+		x.T.Errorf("UNNOTICED %s.%s %s (%s)", t.name, k.column, k.kind, s.where)
 		got = "unnoticed"
 	}
 	x.counts[got]++

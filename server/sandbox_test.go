@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/server"
 )
 
 // call sends one authenticated request.
@@ -38,27 +40,27 @@ func call(t *testing.T, method, url, token, body string) (int, map[string]any) {
 func TestFirstStartMakesASandboxOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := start(t, func(c *Config) { c.Data = dir })
-	first := ReadSandbox(dir)
-	if first == nil || first.Token == "" || first.APIKey == "" || first.Email == "" || first.BaseURL != r.url {
+	r := start(t, func(c *server.Config) { c.Data = dir })
+	first := server.ReadSandbox(dir)
+	if first == nil || first.Token == "" || first.APIKey == "" || first.Email == "" || first.BaseURL != r.URL {
 		t.Fatalf("%+v", first)
 	}
-	assertMode(t, SandboxFile(dir), 0o600)
-	if strings.Contains(r.out.String(), first.Token) || !strings.Contains(r.out.String(), "curl") || !strings.Contains(r.out.String(), SandboxFile(dir)) {
-		t.Errorf("the welcome has no curl to copy, or has a secret where there is no terminal: %s", r.out)
+	assertMode(t, server.SandboxFile(dir), 0o600)
+	if strings.Contains(r.Out.String(), first.Token) || !strings.Contains(r.Out.String(), "curl") || !strings.Contains(r.Out.String(), server.SandboxFile(dir)) {
+		t.Errorf("the welcome has no curl to copy, or has a secret where there is no terminal: %s", r.Out)
 	}
-	if strings.Contains(r.log.String(), first.Token) || strings.Contains(r.log.String(), first.APIKey) {
+	if strings.Contains(r.Log.String(), first.Token) || strings.Contains(r.Log.String(), first.APIKey) {
 		t.Error("a secret is in the log")
 	}
-	if code, m := call(t, "GET", r.url+"/IT-omi/publications", first.Token, ""); code != 200 {
+	if code, m := call(t, "GET", r.URL+"/IT-omi/publications", first.Token, ""); code != 200 {
 		t.Errorf("%d %v", code, m)
 	}
-	r.stop()
-	again := start(t, func(c *Config) { c.Data = dir })
-	if second := ReadSandbox(dir); second.Token != first.Token {
+	r.Stop()
+	again := start(t, func(c *server.Config) { c.Data = dir })
+	if second := server.ReadSandbox(dir); second.Token != first.Token {
 		t.Error("the second start made another sandbox")
 	}
-	if code, _ := call(t, "GET", again.url+"/IT-omi/publications", first.Token, ""); code != 200 {
+	if code, _ := call(t, "GET", again.URL+"/IT-omi/publications", first.Token, ""); code != 200 {
 		t.Errorf("the token is not good any more: %d", code)
 	}
 }
@@ -68,16 +70,16 @@ func TestFirstStartMakesASandboxOnce(t *testing.T) {
 func TestSandboxIsMended(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	start(t, func(c *Config) { c.Data = dir }).stop()
-	if err := os.Remove(SandboxFile(dir)); err != nil {
+	start(t, func(c *server.Config) { c.Data = dir }).Stop()
+	if err := os.Remove(server.SandboxFile(dir)); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, func(c *Config) { c.Data = dir })
-	b := ReadSandbox(dir)
+	r := start(t, func(c *server.Config) { c.Data = dir })
+	b := server.ReadSandbox(dir)
 	if b == nil {
 		t.Fatal("no sandbox.json")
 	}
-	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", b.Token, ""); code != 200 {
+	if code, _ := call(t, "GET", r.URL+"/IT-omi/publications", b.Token, ""); code != 200 {
 		t.Errorf("%d", code)
 	}
 }
@@ -85,10 +87,10 @@ func TestSandboxIsMended(t *testing.T) {
 func TestProductionRefusesASandbox(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	start(t, func(c *Config) { c.Data = dir }).stop()
+	start(t, func(c *server.Config) { c.Data = dir }).Stop()
 	cfg := testDefaults()
 	cfg.Data, cfg.Listen, cfg.Production, cfg.Limits.Reserve = dir, "127.0.0.1:0", true, -1
-	err := Run(t.Context(), cfg, Streams{Out: io.Discard, Err: io.Discard})
+	err := server.Run(t.Context(), cfg, server.Streams{Out: io.Discard, Err: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "sandbox") {
 		t.Errorf("got %v", err)
 	}
@@ -99,7 +101,7 @@ func TestInitThenProduction(t *testing.T) {
 	dir := t.TempDir()
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"
-	s, err := Open(t.Context(), cfg)
+	s, err := server.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,31 +113,31 @@ func TestInitThenProduction(t *testing.T) {
 		t.Error("a second init was let through")
 	}
 	s.Close()
-	r := start(t, func(c *Config) { c.Data, c.Production = dir, true })
-	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", made.Token, ""); code != 200 {
+	r := start(t, func(c *server.Config) { c.Data, c.Production = dir, true })
+	if code, _ := call(t, "GET", r.URL+"/IT-omi/publications", made.Token, ""); code != 200 {
 		t.Errorf("%d", code)
 	}
-	if code, m := call(t, "GET", r.url+"/IT-omi?latitude=38.6&longitude=17.6", made.Token, ""); code != 503 || m["error"] != 285.0 {
+	if code, m := call(t, "GET", r.URL+"/IT-omi?latitude=38.6&longitude=17.6", made.Token, ""); code != 503 || m["error"] != 285.0 {
 		t.Errorf("production without an import: %d %v", code, m)
 	}
-	if ReadSandbox(dir) != nil || strings.Contains(r.out.String(), made.Token) {
+	if server.ReadSandbox(dir) != nil || strings.Contains(r.Out.String(), made.Token) {
 		t.Error("production made a sandbox or printed a secret")
 	}
 	for _, name := range []string{"root", "ca", "tsa"} {
-		if cert := fetchCertificate(t, r.url+"/pki/"+name+".pem"); strings.Contains(cert.Subject.String(), "SANDBOX") ||
-			name != "root" && !strings.HasPrefix(cert.CRLDistributionPoints[0], r.url) {
+		if cert := fetchCertificate(t, r.URL+"/pki/"+name+".pem"); strings.Contains(cert.Subject.String(), "SANDBOX") ||
+			name != "root" && !strings.HasPrefix(cert.CRLDistributionPoints[0], r.URL) {
 			t.Errorf("%s of production: %s, revocation at %s", name, cert.Subject, cert.CRLDistributionPoints)
 		}
 	}
 	// Without --production the same installation still is no sandbox.
-	r.stop()
-	beside, err := Open(t.Context(), cfg)
+	r.Stop()
+	beside, err := server.Open(t.Context(), cfg)
 	if err != nil || beside.IsSandbox() {
 		t.Errorf("a command takes it for a sandbox: %v", err)
 	}
 	beside.Close()
-	start(t, func(c *Config) { c.Data = dir })
-	if ReadSandbox(dir) != nil {
+	start(t, func(c *server.Config) { c.Data = dir })
+	if server.ReadSandbox(dir) != nil {
 		t.Error("a sandbox was made beside a real administrator")
 	}
 }
@@ -165,14 +167,14 @@ func fetchCertificate(t *testing.T, url string) *x509.Certificate {
 func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := start(t, func(c *Config) { c.Data = dir })
+	r := start(t, func(c *server.Config) { c.Data = dir })
 	before, err := os.ReadFile(filepath.Join(dir, "master.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve = dir, -1
-	s, err := Open(t.Context(), cfg)
+	s, err := server.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,13 +186,13 @@ func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
 	if bytes.Equal(before, after) {
 		t.Error("the key is the same")
 	}
-	token := ReadSandbox(dir).Token
-	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", token, ""); code != 200 {
+	token := server.ReadSandbox(dir).Token
+	if code, _ := call(t, "GET", r.URL+"/IT-omi/publications", token, ""); code != 200 {
 		t.Errorf("running: %d", code)
 	}
-	r.stop()
-	r = start(t, func(c *Config) { c.Data = dir })
-	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", token, ""); code != 200 {
+	r.Stop()
+	r = start(t, func(c *server.Config) { c.Data = dir })
+	if code, _ := call(t, "GET", r.URL+"/IT-omi/publications", token, ""); code != 200 {
 		t.Errorf("restarted: %d", code)
 	}
 }
@@ -198,13 +200,13 @@ func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
 func TestLostMasterKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	start(t, func(c *Config) { c.Data = dir }).stop()
+	start(t, func(c *server.Config) { c.Data = dir }).Stop()
 	if err := os.Remove(filepath.Join(dir, "master.key")); err != nil {
 		t.Fatal(err)
 	}
 	cfg := testDefaults()
 	cfg.Data, cfg.Listen, cfg.Limits.Reserve = dir, "127.0.0.1:0", -1
-	if err := Run(context.Background(), cfg, Streams{Out: io.Discard, Err: io.Discard}); err == nil {
+	if err := server.Run(context.Background(), cfg, server.Streams{Out: io.Discard, Err: io.Discard}); err == nil {
 		t.Error("started without the key its data is sealed under")
 	}
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package server
+package server_test
 
 import (
 	"crypto/ecdsa"
@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"software.sslmate.com/src/go-pkcs12"
-
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/memory/memorytest"
+	"software.sslmate.com/src/go-pkcs12"
 )
 
 // A minute after its use (here: some seconds after the key was to be dropped),
@@ -26,14 +25,14 @@ func TestSecretsLeaveMemory(t *testing.T) {
 	await.All(t)
 	t.Parallel()
 	p := newProgram(t, "")
-	p.start("ROGITO_SIGNING_HOLD=15s") // a busy machine takes seconds for what follows
-	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid))
+	p.Start("ROGITO_SIGNING_HOLD=15s") // a busy machine takes seconds for what follows
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.Cmd.Process.Pid))
 	if err != nil || !regexp.MustCompile(`Max core file size +0 +0 `).Match(limits) {
 		t.Errorf("core dumps are on: %s %v", limits, err)
 	}
 	const password = "canary-memory-password-5150"
 	file, _ := pfx(t, "P256", password)
-	out, err := p.command("cert", "import", p.box().Email, "automatic", writeFile(t, "key.p12", file), "--username", "ida", "--password-file", writeFile(t, "pw", []byte(password+"\n")))
+	out, err := p.Command("cert", "import", p.Box().Email, "automatic", writeFile(t, "key.p12", file), "--username", "ida", "--password-file", writeFile(t, "pw", []byte(password+"\n")))
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -41,21 +40,21 @@ func TestSecretsLeaveMemory(t *testing.T) {
 	for name, b := range privateOf(t, file, password) {
 		secrets[name] = b
 	}
-	who := p.box().Certificates["automatic"]
+	who := p.Box().Certificates["automatic"]
 	who.Username, who.Password = "ida", password
 	for _, o := range []m{nil, {"asyncSignature": true}, {"level": "T"}} {
-		r := p.postAs(who, o, "")
+		r := p.PostAs(who, o, "")
 		if r == nil {
 			t.Fatal("not accepted")
 		}
-		p.settle([]string{r.ID})
+		settle(p, []string{r.ID})
 	}
-	during := memorytest.Find(t, p.cmd.Process.Pid, secrets)
+	during := memorytest.Find(t, p.Cmd.Process.Pid, secrets)
 	if during["key"]+during["key, words"] == 0 {
 		t.Errorf("the search does not find a key that is held: %v", during)
 	}
 	for range await.Within(5 * time.Second) {
-		resp, err := http.Get("http://" + p.addr + "/healthz")
+		resp, err := http.Get("http://" + p.Addr + "/healthz")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +62,7 @@ func TestSecretsLeaveMemory(t *testing.T) {
 	}
 	var after map[string]int
 	for end := time.Now().Add(2 * time.Minute); ; await.Pause() { // the key is dropped, and the collector comes round in its own time
-		after = memorytest.Find(t, p.cmd.Process.Pid, secrets)
+		after = memorytest.Find(t, p.Cmd.Process.Pid, secrets)
 		if sum(after) == 0 || time.Now().After(end) {
 			break
 		}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -24,11 +24,12 @@ import (
 	"sync"
 	"testing"
 
-	"software.sslmate.com/src/go-pkcs12"
-
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/servertest/sitetest"
+	"software.sslmate.com/src/go-pkcs12"
 )
 
 // places are everything that a run leaves behind or hands out, by name.
@@ -84,10 +85,10 @@ func TestCanaries(t *testing.T) {
 	traces := newCollector(t)
 	hook := newReceiver(t, nil)
 	eachEngine(t, func(t *testing.T, s *site) {
-		c, auto := s.box.Certificates["otp"], s.box.Certificates["automatic"]
+		c, auto := s.Box.Certificates["otp"], s.Box.Certificates["automatic"]
 		secrets := map[string]string{
 			"certificate password": auto.Password, "other certificate password": c.Password, "one-time password secret": c.TOTPSecret,
-			"token": s.box.Token, "API key": s.box.APIKey, "webhook secret": strings.TrimPrefix(s.box.WebhookSecret, "whsec_"),
+			"token": s.Box.Token, "API key": s.Box.APIKey, "webhook secret": strings.TrimPrefix(s.Box.WebhookSecret, "whsec_"),
 			"wrong password": "canary-wrong-password", "TSA password": "canary-tsa-password", "PDF password": "canary-pdf-password",
 			"callback header": "canary-callback-header", "PKCS#12 password": "canary-pkcs12-password", "new password": "canary-new-password",
 			"header of a fetch": "canary-fetch-header", "body of a fetch": "canary-fetch-body", "document": "canary-document-text", "wrong token": "rgt_canary-wrong-token",
@@ -95,25 +96,25 @@ func TestCanaries(t *testing.T) {
 		seen := places{}
 		answers := &bytes.Buffer{}
 		call := func(method, path string, body any, header ...string) *answer {
-			a := s.do(method, path, body, header...)
+			a := s.Do(method, path, body, header...)
 			fmt.Fprintf(answers, "%s %s\n", a.Message, a.Data)
 			return a
 		}
 		doc := b64([]byte(secrets["document"]))
-		call("POST", "/EU-QES_automatic", s.body(doc, m{"certificatePassword": secrets["wrong password"]}))
-		call("POST", "/EU-QES_automatic", s.body(doc, optionsOf(m{"level": "T", "timestampUrl": s.url + "/tsa", "timestampUsername": "u", "timestampPassword": secrets["TSA password"]})))
-		call("POST", "/EU-QES_automatic", s.body(m{"sourceType": "remote", "url": "https://nowhere.invalid/x", "method": "post", "postData": secrets["body of a fetch"], "headers": []string{"X-Key: " + secrets["header of a fetch"]}}))
-		r := s.record(call("POST", "/EU-QES_automatic", s.body(b64(samplePDF), optionsOf(m{"encryptInAnyCase": true, "encryptionPassword": secrets["PDF password"], "asyncSignature": true}),
+		call("POST", "/EU-QES_automatic", s.Body(doc, m{"certificatePassword": secrets["wrong password"]}))
+		call("POST", "/EU-QES_automatic", s.Body(doc, optionsOf(m{"level": "T", "timestampUrl": s.URL + "/tsa", "timestampUsername": "u", "timestampPassword": secrets["TSA password"]})))
+		call("POST", "/EU-QES_automatic", s.Body(m{"sourceType": "remote", "url": "https://nowhere.invalid/x", "method": "post", "postData": secrets["body of a fetch"], "headers": []string{"X-Key: " + secrets["header of a fetch"]}}))
+		r := s.Record(call("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF), optionsOf(m{"encryptInAnyCase": true, "encryptionPassword": secrets["PDF password"], "asyncSignature": true}),
 			m{"callback": m{"url": hook.URL, "headers": m{"X-Key": secrets["callback header"]}}})))
-		s.wait(r.ID, "DONE", "ERROR")
-		code := s.otp()
-		call("POST", "/EU-QES_otp", s.otpBody(doc, code))
-		call("POST", "/EU-QES_otp", s.otpBody(doc, code))
+		s.Wait(r.ID, "DONE", "ERROR")
+		code := s.OTP()
+		call("POST", "/EU-QES_otp", s.OTPBody(doc, code))
+		call("POST", "/EU-QES_otp", s.OTPBody(doc, code))
 		call("GET", "/signatures", nil, "Authorization", "Bearer "+secrets["wrong token"])
 		call("POST", "/EU-QES_automatic", `{"certificatePassword": "`+secrets["wrong password"]+`", "inputDocuments": `) // cut short
-		_, _ = s.rawAs("", "GET", "/signatures?token="+s.box.Token, nil)
+		_, _ = s.RawAs("", "GET", "/signatures?token="+s.Box.Token, nil)
 		file, _ := pfx(t, "P256", secrets["PKCS#12 password"])
-		imported, err := s.rooms().ImportCertificate(context.Background(), s.box.Email, "automatic", file, secrets["PKCS#12 password"], "ida", "")
+		imported, err := s.Rooms().ImportCertificate(context.Background(), s.Box.Email, "automatic", file, secrets["PKCS#12 password"], "ida", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestCanaries(t *testing.T) {
 		secrets["private key"] = string(der)
 		secrets["PKCS#12 file"] = string(file)
 		for _, accept := range []string{"application/json", "text/plain", "text/html", "application/pdf"} {
-			_, b := s.raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", accept)
+			_, b := s.Raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", accept)
 			seen["audit as "+accept] = append(b, inflated(b)...)
 		}
 		var list []struct{ ID string }
@@ -137,23 +138,23 @@ func TestCanaries(t *testing.T) {
 			t.Fatalf("%v %v", list, err)
 		}
 		call("GET", "/callbacks/"+list[0].ID, nil)
-		for _, d := range hook.wait(t, 1) {
-			seen["callback's body"] = append(seen["callback's body"], d.body...)
+		for _, d := range hook.Wait(t, 1) {
+			seen["callback's body"] = append(seen["callback's body"], d.Body...)
 		}
-		_, metrics := get(t, s.url+"/metrics")
+		_, metrics := get(t, s.URL+"/metrics")
 		seen["metrics"] = []byte(metrics)
 		var export bytes.Buffer
-		if err := s.rooms().ExportAudit(context.Background(), &export, 0); err != nil {
+		if err := s.Rooms().ExportAudit(context.Background(), &export, 0); err != nil {
 			t.Fatal(err)
 		}
 		seen["export of the audit"] = export.Bytes()
-		seen["database"] = s.dump()
-		s.run.stop()
-		seen["log"], seen["answers"] = []byte(s.run.log.String()), answers.Bytes()
+		seen["database"] = dump(s)
+		s.Run.Stop()
+		seen["log"], seen["answers"] = []byte(s.Run.Log.String()), answers.Bytes()
 		traces.mu.Lock()
 		seen["traces"] = bytes.Clone(traces.b.Bytes())
 		traces.mu.Unlock()
-		seen.addFiles(t, s.cfg.Data)
+		seen.addFiles(t, s.Config.Data)
 		if len(seen) < 12 || len(seen["traces"]) == 0 || len(seen["log"]) < 1000 || len(seen["database"]) < 10_000 {
 			t.Errorf("%d places; %d bytes of traces, %d of log, %d of database", len(seen), len(seen["traces"]), len(seen["log"]), len(seen["database"]))
 		}
@@ -166,7 +167,7 @@ func TestCanaries(t *testing.T) {
 				t.Errorf("the one-time password is in %s", place)
 			}
 		}
-	}, allow(hook.URL), func(c *Config) {
+	}, allow(hook.URL), func(c *server.Config) {
 		c.Log.Level, c.Log.Format = "debug", "json"
 		c.Telemetry.Endpoint, c.Telemetry.Sample = traces.URL, 1
 	})
@@ -202,28 +203,28 @@ func (p places) addFiles(t *testing.T, dir string) {
 }
 
 // dump is every row of every table, as text.
-func (s *site) dump() []byte {
-	s.t.Helper()
-	ctx, room := context.Background(), s.rooms()
+func dump(s *site) []byte {
+	s.T.Helper()
+	ctx, room := context.Background(), s.Rooms()
 	tables, row := `select name from sqlite_master where type = 'table'`, ``
-	if room.db.Dialect() == store.PostgreSQL {
+	if room.Parts().DB.Dialect() == store.PostgreSQL {
 		tables, row = `select table_name from information_schema.tables where table_schema = current_schema()`, `select t::text from %s t`
 	}
 	var names []string
-	rows, err := room.db.Read().Query(ctx, tables)
+	rows, err := room.Parts().DB.Read().Query(ctx, tables)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	for rows.Next() {
 		var n string
 		if err := rows.Scan(&n); err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		names = append(names, n)
 	}
 	rows.Close()
 	if len(names) < 20 {
-		s.t.Fatalf("only %d tables", len(names))
+		s.T.Fatalf("only %d tables", len(names))
 	}
 	var out bytes.Buffer
 	for _, n := range names {
@@ -231,14 +232,14 @@ func (s *site) dump() []byte {
 		if row == "" {
 			continue // SQLite's file is read as it is
 		}
-		rows, err := room.db.Read().Query(ctx, fmt.Sprintf(row, n))
+		rows, err := room.Parts().DB.Read().Query(ctx, fmt.Sprintf(row, n))
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		for rows.Next() {
 			var text string
 			if err := rows.Scan(&text); err != nil {
-				s.t.Fatal(err)
+				s.T.Fatal(err)
 			}
 			fmt.Fprintln(&out, text)
 		}
@@ -246,7 +247,7 @@ func (s *site) dump() []byte {
 	}
 	if row == "" {
 		for _, f := range []string{"rogito.db", "rogito.db-wal"} {
-			b, _ := os.ReadFile(filepath.Join(s.cfg.Data, f))
+			b, _ := os.ReadFile(filepath.Join(s.Config.Data, f))
 			out.Write(b)
 		}
 	}
@@ -259,19 +260,19 @@ func (s *site) dump() []byte {
 func TestStolenDatabase(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.rooms()
-		auto := s.box.Certificates["automatic"]
-		s.sign(b64(samplePDF))
+		ctx, room := context.Background(), s.Rooms()
+		auto := s.Box.Certificates["automatic"]
+		s.Sign(b64(sitetest.SamplePDF))
 		var id string
 		var sealed []byte
-		if err := room.db.Read().QueryRow(ctx, `select id, sealed from credentials where username = $1`, auto.Username).Scan(&id, &sealed); err != nil {
+		if err := room.Parts().DB.Read().QueryRow(ctx, `select id, sealed from credentials where username = $1`, auto.Username).Scan(&id, &sealed); err != nil {
 			t.Fatal(err)
 		}
 		thief := keys.NewVault(stranger{}, keys.VaultConfig{})
 		if key, err := thief.Open(ctx, keys.Owner(id, keys.Automatic, 1), sealed, auto.Password); err == nil {
 			t.Errorf("a key opens without the master key: %T", key)
 		}
-		insider := keys.NewVault(room.master, keys.VaultConfig{})
+		insider := keys.NewVault(room.Parts().Master, keys.VaultConfig{})
 		for _, guess := range []string{"", "password", auto.Username, strings.ToUpper(auto.Password), auto.Password[:len(auto.Password)-1]} {
 			if _, err := insider.Open(ctx, keys.Owner(id, keys.Automatic, 1), sealed, guess); !errors.Is(err, keys.ErrPassword) {
 				t.Errorf("with the master key and %q: %v", guess, err)
@@ -280,8 +281,8 @@ func TestStolenDatabase(t *testing.T) {
 		if _, err := insider.Open(ctx, keys.Owner(id, keys.Automatic, 1), sealed, auto.Password); err != nil {
 			t.Errorf("with both: %v", err)
 		}
-		dump := s.dump()
-		for name, v := range map[string]string{"token": s.box.Token, "API key": s.box.APIKey, "password": auto.Password} {
+		dump := dump(s)
+		for name, v := range map[string]string{"token": s.Box.Token, "API key": s.Box.APIKey, "password": auto.Password} {
 			plain := sha256.Sum256([]byte(v)) // a bare digest could be looked up in a table
 			places{"the database": dump}.find(t, name, v)
 			places{"the database": dump}.find(t, "bare digest of the "+name, string(plain[:]))
@@ -289,17 +290,17 @@ func TestStolenDatabase(t *testing.T) {
 		if bytes.Contains(dump, []byte("PRIVATE KEY")) || bytes.Contains(dump, []byte("%PDF-")) {
 			t.Error("a key or a document lies in the open")
 		}
-		s.run.stop()
-		cfg := s.cfg
+		s.Run.Stop()
+		cfg := s.Config
 		cfg.Data, cfg.Log.Level = t.TempDir(), "error"
 		if cfg.Database == "sqlite" {
-			copyFolder(t, s.cfg.Data, cfg.Data, "master.key")
+			copyFolder(t, s.Config.Data, cfg.Data, "master.key")
 		}
 		own := make([]byte, 32)
 		_, _ = rand.Read(own)
 		for _, key := range []string{"", hex.EncodeToString(own)} {
 			cfg.MasterKey = key
-			if stolen, err := Open(ctx, cfg); err == nil {
+			if stolen, err := server.Open(ctx, cfg); err == nil {
 				stolen.Close()
 				t.Errorf("the stolen installation opens with %d digits of another key", len(key))
 			}
@@ -310,9 +311,11 @@ func TestStolenDatabase(t *testing.T) {
 // stranger is a master key that is not ours.
 type stranger struct{}
 
-func (stranger) SealFor(_, _ string, b []byte) ([]byte, error)   { return b, nil }
+func (stranger) SealFor(_, _ string, b []byte) ([]byte, error) { return b, nil }
+
 func (stranger) UnsealFor(_, _ string, b []byte) ([]byte, error) { return b, nil }
-func (stranger) MAC(string, []byte) [32]byte                     { return [32]byte{} }
+
+func (stranger) MAC(string, []byte) [32]byte { return [32]byte{} }
 
 func copyFolder(t *testing.T, from, to string, but ...string) {
 	t.Helper()

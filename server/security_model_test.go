@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // The model says of everybody whether they may do everything, and names tests
@@ -82,27 +83,10 @@ func TestSecurityModel(t *testing.T) {
 	}
 }
 
-// issued is a certificate with what its holder was shown.
-type issued struct {
-	bought
-	user, pass, secret string
-}
-
-func (s *site) issued(kind string, more m) issued {
-	s.t.Helper()
-	c := s.buy(kind, more)
-	u, err := url.Parse(c.CertificateLink)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	page := s.page(s.url+u.Path, url.Values{"action": {"approve"}})
-	return issued{c, element(page, "certificate-username"), element(page, "certificate-password"), element(page, "otp-secret")}
-}
-
 // withoutToken calls as somebody who has no token.
-func (s *site) withoutToken(method, path string, body any) int {
-	s.t.Helper()
-	resp, _ := s.rawAs("", method, path, body)
+func withoutToken(s *site, method, path string, body any) int {
+	s.T.Helper()
+	resp, _ := s.RawAs("", method, path, body)
 	return resp.StatusCode
 }
 
@@ -110,26 +94,26 @@ func (s *site) withoutToken(method, path string, body any) int {
 func TestModelHolder(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	c := s.issued("otp", nil)
-	if c.pass == "" || c.secret == "" {
+	c := s.Issued("otp", nil)
+	if c.Pass == "" || c.Secret == "" {
 		t.Fatal("reveal: the holder is not shown the credentials")
 	}
-	r := s.record(s.do("POST", "/EU-QES_otp", m{"inputDocuments": b64(sampleTXT), "certificateUsername": c.user, "certificatePassword": c.pass, "certificateOtp": codeOf(t, c.secret, 0)}))
+	r := s.Record(s.Do("POST", "/EU-QES_otp", m{"inputDocuments": b64(sitetest.SampleTXT), "certificateUsername": c.User, "certificatePassword": c.Pass, "certificateOtp": codeOf(t, c.Secret, 0)}))
 	for act, call := range map[string][2]string{
 		"buy": {"POST", "/certificates/namirial-otp"}, "sign": {"POST", "/EU-QES_otp"}, "revoke": {"POST", "/certificates/" + c.ID + "/revoke"},
 		"read": {"GET", "/signatures/" + r.ID + "/signedDocument"}, "erase": {"DELETE", "/signatures/" + r.ID},
 	} {
-		if code := s.withoutToken(call[0], call[1], m{}); code != http.StatusUnauthorized {
+		if code := withoutToken(s, call[0], call[1], m{}); code != http.StatusUnauthorized {
 			t.Errorf("%s without a token: %d", act, code)
 		}
 	}
 	for _, action := range []string{"revoke", "suspend", "resume", "cancel", "delete", "review", "approve", "signature", "video"} {
-		s.page(c.CertificateLink, url.Values{"action": {action}})
-		if state := s.certificateState(c.ID); state != "DONE" {
+		s.Page(c.CertificateLink, url.Values{"action": {action}})
+		if state := s.CertificateState(c.ID); state != "DONE" {
 			t.Fatalf("the page did %s: %s", action, state)
 		}
 	}
-	if page := s.page(c.CertificateLink, nil); strings.Contains(page, r.ID) || strings.Contains(page, c.user) || strings.Contains(page, c.pass) {
+	if page := s.Page(c.CertificateLink, nil); strings.Contains(page, r.ID) || strings.Contains(page, c.User) || strings.Contains(page, c.Pass) {
 		t.Error("read: the page shows records or credentials")
 	}
 }
@@ -139,38 +123,38 @@ func TestModelHolder(t *testing.T) {
 func TestModelBuyer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	c := s.ready("otp", nil)
-	s.holder = nil // the buyer's browser
-	if page := s.page(c.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") != "" {
+	c := s.Ready("otp", nil)
+	s.Holder = nil // the buyer's browser
+	if page := s.Page(c.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") != "" {
 		t.Error("reveal: the buyer sees the credentials")
 	}
-	h := s.issued("otp", nil)
+	h := s.Issued("otp", nil)
 	for name, body := range map[string]m{
-		"no password": {"certificateUsername": h.user, "certificateOtp": codeOf(t, h.secret, 0)},
-		"a guess":     {"certificateUsername": h.user, "certificatePassword": "password", "certificateOtp": codeOf(t, h.secret, 0)},
-		"no code":     {"certificateUsername": h.user, "certificatePassword": h.pass, "certificateOtp": "000000"},
+		"no password": {"certificateUsername": h.User, "certificateOtp": codeOf(t, h.Secret, 0)},
+		"a guess":     {"certificateUsername": h.User, "certificatePassword": "password", "certificateOtp": codeOf(t, h.Secret, 0)},
+		"no code":     {"certificateUsername": h.User, "certificatePassword": h.Pass, "certificateOtp": "000000"},
 	} {
-		body["inputDocuments"] = b64(sampleTXT)
-		a := s.do("POST", "/EU-QES_otp", body)
-		if a.Status == 200 && s.record(a).State != "ERROR" {
+		body["inputDocuments"] = b64(sitetest.SampleTXT)
+		a := s.Do("POST", "/EU-QES_otp", body)
+		if a.Status == 200 && s.Record(a).State != "ERROR" {
 			t.Errorf("sign with %s: %s", name, a.Data)
 		}
 	}
 	var again bought
-	if a := s.do("POST", "/certificates/"+h.ID+"/enrol", nil); json.Unmarshal(a.Data, &again) != nil || again.CertificateLink == "" {
+	if a := s.Do("POST", "/certificates/"+h.ID+"/enrol", nil); json.Unmarshal(a.Data, &again) != nil || again.CertificateLink == "" {
 		t.Fatal(a.Message)
 	}
-	s.holder = nil
-	if page := s.page(again.CertificateLink, url.Values{"action": {"device"}, "password": {h.pass}}); element(page, "otp-secret") != "" {
+	s.Holder = nil
+	if page := s.Page(again.CertificateLink, url.Values{"action": {"device"}, "password": {h.Pass}}); element(page, "otp-secret") != "" {
 		t.Error("replace factor: the buyer, with the password that calls carry, enrols a device")
 	}
-	if a := s.do("POST", "/certificates/"+h.ID+"/password", m{"old": "a guess", "new": "another password"}); a.code() != 310 {
-		t.Errorf("replace factor: a password without the old one: %d/%d", a.Status, a.code())
+	if a := s.Do("POST", "/certificates/"+h.ID+"/password", m{"old": "a guess", "new": "another password"}); a.Code() != 310 {
+		t.Errorf("replace factor: a password without the old one: %d/%d", a.Status, a.Code())
 	}
-	if a := s.do("POST", "/certificates/"+h.ID+"/revoke", nil); a.Status != 200 {
+	if a := s.Do("POST", "/certificates/"+h.ID+"/revoke", nil); a.Status != 200 {
 		t.Errorf("revoke: %d", a.Status)
 	}
-	if a := s.do("DELETE", "/certificates/"+h.ID, nil); a.Status < 400 {
+	if a := s.Do("DELETE", "/certificates/"+h.ID, nil); a.Status < 400 {
 		t.Errorf("erase: a certificate can be deleted: %d", a.Status)
 	}
 }
@@ -180,17 +164,17 @@ func TestModelBuyer(t *testing.T) {
 func TestModelAdministrator(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ctx, room := context.Background(), s.rooms()
+	ctx, room := context.Background(), s.Rooms()
 	made, err := room.CreateAccount(ctx, "admin@example.org", true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	admin := []string{"Authorization", "Bearer " + made.Token}
-	h := s.issued("automatic", nil)
-	r := s.sign(b64(sampleTXT), m{"certificateUsername": h.user, "certificatePassword": h.pass})
-	c := s.buy("automatic", nil)
-	s.upload(c.CertificateLink, "video", evidenceFiles)
-	a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true}, admin...)
+	h := s.Issued("automatic", nil)
+	r := s.Sign(b64(sitetest.SampleTXT), m{"certificateUsername": h.User, "certificatePassword": h.Pass})
+	c := s.Buy("automatic", nil)
+	s.Upload(c.CertificateLink, "video", sitetest.EvidenceFiles)
+	a := s.Do("POST", "/certificates/"+c.ID+"/review", m{"approve": true}, admin...)
 	if a.Status != 200 || strings.Contains(string(a.Data), "/enrol/") {
 		t.Errorf("reveal: %d %s", a.Status, a.Data)
 	}
@@ -199,20 +183,20 @@ func TestModelAdministrator(t *testing.T) {
 		"replace factor": {"POST", "/certificates/" + h.ID + "/enrol"}, "read a certificate": {"GET", "/certificates/" + h.ID},
 		"read": {"GET", "/signatures/" + r.ID + "/signedDocument"}, "erase": {"DELETE", "/signatures/" + r.ID},
 	} {
-		if a := s.do(call[0], call[1], nil, admin...); a.Status != 404 {
+		if a := s.Do(call[0], call[1], nil, admin...); a.Status != 404 {
 			t.Errorf("%s of another account: %d", act, a.Status)
 		}
 	}
-	a = s.do("POST", "/EU-QES_automatic", m{"inputDocuments": b64(sampleTXT), "certificateUsername": h.user, "certificatePassword": h.pass}, admin...)
-	if a.Status == 200 && s.record(a).number() != 110 {
+	a = s.Do("POST", "/EU-QES_automatic", m{"inputDocuments": b64(sitetest.SampleTXT), "certificateUsername": h.User, "certificatePassword": h.Pass}, admin...)
+	if a.Status == 200 && s.Record(a).Number() != 110 {
 		t.Errorf("sign with another account's certificate: %s", a.Data)
 	}
 	own := enrollAt(room, nil)
 	real := enroll.New(enroll.Parts{
-		DB: room.db, Master: room.master, Blobs: room.blobs, Keys: room.sig.keys, Authority: room.sig.authority, Audit: room.sig.audit, Callbacks: room.sig.callbacks, Biller: room.billing,
+		DB: room.Parts().DB, Master: room.Parts().Master, Blobs: room.Parts().Blobs, Keys: room.Parts().Keys, Authority: room.Parts().Authority, Audit: room.Parts().Audit, Callbacks: room.Parts().Callbacks, Biller: room.Parts().Billing,
 	}, enroll.Config{}) // not a sandbox
-	c = s.buy("automatic", nil)
-	s.upload(c.CertificateLink, "video", evidenceFiles)
+	c = s.Buy("automatic", nil)
+	s.Upload(c.CertificateLink, "video", sitetest.EvidenceFiles)
 	buyer, err := own.ByID(ctx, c.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -227,57 +211,57 @@ func TestModelAdministrator(t *testing.T) {
 func TestModelDatabase(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.rooms()
-		victim, own := s.issued("otp", nil), s.issued("otp", nil)
+		ctx, room := context.Background(), s.Rooms()
+		victim, own := s.Issued("otp", nil), s.Issued("otp", nil)
 		sign := func(h issued, code string) int {
 			t.Helper()
-			a := s.do("POST", "/EU-QES_otp", m{"inputDocuments": b64(sampleTXT), "certificateUsername": h.user, "certificatePassword": h.pass, "certificateOtp": code})
+			a := s.Do("POST", "/EU-QES_otp", m{"inputDocuments": b64(sitetest.SampleTXT), "certificateUsername": h.User, "certificatePassword": h.Pass, "certificateOtp": code})
 			if a.Status != 200 {
 				return a.Status
 			}
-			return s.record(a).number()
+			return s.Record(a).Number()
 		}
 		row := func(column, id string) (b []byte) {
 			t.Helper()
-			if err := room.db.Read().QueryRow(ctx, `select `+column+` from credentials where id = $1`, id).Scan(&b); err != nil {
+			if err := room.Parts().DB.Read().QueryRow(ctx, `select `+column+` from credentials where id = $1`, id).Scan(&b); err != nil {
 				t.Fatal(err)
 			}
 			return b
 		}
 		// The key of another in a row whose password is known.
 		kept := row("sealed", own.ID)
-		room.execute(t, `update credentials set sealed = $1 where id = $2`, row("sealed", victim.ID), own.ID)
-		if n := sign(own, codeOf(t, own.secret, 0)); n == 0 {
+		execute(room, t, `update credentials set sealed = $1 where id = $2`, row("sealed", victim.ID), own.ID)
+		if n := sign(own, codeOf(t, own.Secret, 0)); n == 0 {
 			t.Errorf("sign: another's key in the own row: %d", n)
 		}
-		room.execute(t, `update credentials set sealed = $1 where id = $2`, kept, own.ID)
+		execute(room, t, `update credentials set sealed = $1 where id = $2`, kept, own.ID)
 		// The own device in the row of another.
 		device := row("totp", victim.ID)
-		room.execute(t, `update credentials set totp = $1, totp_step = 0 where id = $2`, row("totp", own.ID), victim.ID)
-		if n := sign(victim, codeOf(t, own.secret, 1)); n == 0 {
+		execute(room, t, `update credentials set totp = $1, totp_step = 0 where id = $2`, row("totp", own.ID), victim.ID)
+		if n := sign(victim, codeOf(t, own.Secret, 1)); n == 0 {
 			t.Error("replace factor: a device of one's own in another's row signs")
 		}
-		room.execute(t, `update credentials set totp = $1, totp_step = 0 where id = $2`, device, victim.ID)
+		execute(room, t, `update credentials set totp = $1, totp_step = 0 where id = $2`, device, victim.ID)
 		// A lower level, a word of approval.
-		room.execute(t, `update certificates set security_level = 1 where id = $1`, victim.ID)
-		if n := sign(victim, codeOf(t, victim.secret, 0)); n != 112 {
+		execute(room, t, `update certificates set security_level = 1 where id = $1`, victim.ID)
+		if n := sign(victim, codeOf(t, victim.Secret, 0)); n != 112 {
 			t.Errorf("sign: with a level that was lowered: %d", n)
 		}
-		id := s.waiting()
-		room.execute(t, `update signatures set approval = 'APPROVED', approved_by = token_id where id = $1`, id)
-		room.execute(t, `update signatures set lease_until = 1, updated_at = 1 where id = $1`, id) // so that the sweep finds it
-		if err := sweep(room.sig.signing); err != nil {
+		id := s.Waiting()
+		execute(room, t, `update signatures set approval = 'APPROVED', approved_by = token_id where id = $1`, id)
+		execute(room, t, `update signatures set lease_until = 1, updated_at = 1 where id = $1`, id) // so that the sweep finds it
+		if err := sweep(room.Parts().Signing); err != nil {
 			t.Fatal(err)
 		}
-		if r := s.wait(id, "DONE", "ERROR"); r.State != "ERROR" || r.number() != 120 {
-			t.Errorf("sign: with an approval that nobody gave: %s %d", r.State, r.number())
+		if r := s.Wait(id, "DONE", "ERROR"); r.State != "ERROR" || r.Number() != 120 {
+			t.Errorf("sign: with an approval that nobody gave: %s %d", r.State, r.Number())
 		}
 		// Revoking and erasing can be done, and a revocation cannot be undone.
-		if a := s.do("POST", "/certificates/"+own.ID+"/revoke", nil); a.Status != 200 {
+		if a := s.Do("POST", "/certificates/"+own.ID+"/revoke", nil); a.Status != 200 {
 			t.Fatal(a.Message)
 		}
-		room.execute(t, `update certificates set state = 'DONE' where id = $1`, own.ID)
-		if n := sign(own, codeOf(t, own.secret, 1)); n == 0 {
+		execute(room, t, `update certificates set state = 'DONE' where id = $1`, own.ID)
+		if n := sign(own, codeOf(t, own.Secret, 1)); n == 0 {
 			t.Error("revoke: a revoked certificate signs again")
 		}
 	})
@@ -288,73 +272,73 @@ func TestModelDatabase(t *testing.T) {
 func TestModelMasterKey(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ctx, room := context.Background(), s.rooms()
+	ctx, room := context.Background(), s.Rooms()
 	once := func(id string) []byte {
 		t.Helper()
 		var sealed []byte
-		if err := room.db.Read().QueryRow(ctx, `select credentials_once from certificates where id = $1`, id).Scan(&sealed); err != nil {
+		if err := room.Parts().DB.Read().QueryRow(ctx, `select credentials_once from certificates where id = $1`, id).Scan(&sealed); err != nil {
 			t.Fatal(err)
 		}
-		b, _ := room.master.UnsealFor("certificate-credentials", id, sealed)
+		b, _ := room.Parts().Master.UnsealFor("certificate-credentials", id, sealed)
 		return b
 	}
-	c := s.ready("automatic", nil)
+	c := s.Ready("automatic", nil)
 	if !strings.Contains(string(once(c.ID)), `"password"`) {
 		t.Error("the model says that credentials nobody has seen can be read with the master key")
 	}
-	page := s.page(c.CertificateLink, url.Values{"action": {"reveal"}})
+	page := s.Page(c.CertificateLink, url.Values{"action": {"reveal"}})
 	if element(page, "certificate-password") == "" || len(once(c.ID)) > 0 {
 		t.Error("reveal: the credentials are kept after they were shown")
 	}
-	cred, err := room.sig.keys.ByID(ctx, c.ID)
+	cred, err := room.Parts().Keys.ByID(ctx, c.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := room.sig.keys.Open(ctx, cred, "a guess"); !errors.Is(err, keys.ErrPassword) {
+	if _, err := room.Parts().Keys.Open(ctx, cred, "a guess"); !errors.Is(err, keys.ErrPassword) {
 		t.Errorf("sign: without the password: %v", err)
 	}
-	r := s.sign(b64(sampleTXT))
+	r := s.Sign(b64(sitetest.SampleTXT))
 	var id, account string
-	err = room.db.Read().QueryRow(ctx, `select f.blob, r.account_id from signature_files f join signatures r on r.id = f.signature_id where r.id = $1 and f.role = 'signed'`, r.ID).Scan(&id, &account)
+	err = room.Parts().DB.Read().QueryRow(ctx, `select f.blob, r.account_id from signature_files f join signatures r on r.id = f.signature_id where r.id = $1 and f.role = 'signed'`, r.ID).Scan(&id, &account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := room.blobs.For("signature "+account+" "+r.ID).Open(ctx, id); err != nil || b.Size() == 0 {
+	if b, err := room.Parts().Blobs.For("signature "+account+" "+r.ID).Open(ctx, id); err != nil || b.Size() == 0 {
 		t.Errorf("the model says that documents can be read with the master key: %v", err)
 	}
-	if a := s.do("DELETE", "/signatures/"+r.ID, nil); a.Status != 200 {
+	if a := s.Do("DELETE", "/signatures/"+r.ID, nil); a.Status != 200 {
 		t.Error(a.Message)
 	}
-	s.verifyAudit()
+	s.VerifyAudit()
 }
 
 // A stranger, with or without an account elsewhere, gets nowhere.
 func TestModelStranger(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	h := s.issued("automatic", nil)
-	c := s.buy("automatic", nil)
-	r := s.sign(b64(sampleTXT), m{"certificateUsername": h.user, "certificatePassword": h.pass})
+	h := s.Issued("automatic", nil)
+	c := s.Buy("automatic", nil)
+	r := s.Sign(b64(sitetest.SampleTXT), m{"certificateUsername": h.User, "certificatePassword": h.Pass})
 	calls := map[string][2]string{
 		"buy": {"POST", "/certificates/namirial-otp"}, "sign": {"POST", "/EU-QES_automatic"}, "revoke": {"POST", "/certificates/" + h.ID + "/revoke"},
 		"replace factor": {"POST", "/certificates/" + h.ID + "/enrol"}, "read": {"GET", "/signatures/" + r.ID}, "erase": {"DELETE", "/signatures/" + r.ID},
 	}
 	for act, call := range calls {
-		if code := s.withoutToken(call[0], call[1], m{}); code != http.StatusUnauthorized {
+		if code := withoutToken(s, call[0], call[1], m{}); code != http.StatusUnauthorized {
 			t.Errorf("%s without a token: %d", act, code)
 		}
 	}
-	other := s.stranger()
+	other := s.Stranger()
 	for _, act := range []string{"revoke", "replace factor", "read", "erase"} {
-		if a := s.do(calls[act][0], calls[act][1], nil, "Authorization", "Bearer "+other); a.Status != 404 {
+		if a := s.Do(calls[act][0], calls[act][1], nil, "Authorization", "Bearer "+other); a.Status != 404 {
 			t.Errorf("%s with another account's token: %d", act, a.Status)
 		}
 	}
-	a := s.do("POST", "/EU-QES_automatic", m{"inputDocuments": b64(sampleTXT), "certificateUsername": h.user, "certificatePassword": h.pass}, "Authorization", "Bearer "+other)
-	if a.Status == 200 && s.record(a).number() != 110 {
+	a := s.Do("POST", "/EU-QES_automatic", m{"inputDocuments": b64(sitetest.SampleTXT), "certificateUsername": h.User, "certificatePassword": h.Pass}, "Authorization", "Bearer "+other)
+	if a.Status == 200 && s.Record(a).Number() != 110 {
 		t.Errorf("sign with another account's token and the holder's password: %s", a.Data)
 	}
-	for _, link := range []string{c.CertificateLink + "x", strings.TrimSuffix(c.CertificateLink, c.CertificateLink[len(c.CertificateLink)-1:]), s.url + "/enrol/" + c.ID + "/", strings.Replace(c.CertificateLink, c.ID, h.ID, 1)} {
+	for _, link := range []string{c.CertificateLink + "x", strings.TrimSuffix(c.CertificateLink, c.CertificateLink[len(c.CertificateLink)-1:]), s.URL + "/enrol/" + c.ID + "/", strings.Replace(c.CertificateLink, c.ID, h.ID, 1)} {
 		resp, err := http.Get(link)
 		if err != nil {
 			t.Fatal(err)

@@ -1,8 +1,7 @@
-package server
+package server_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
@@ -10,93 +9,28 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"rogito.dev/rogito/internal/await"
-	"rogito.dev/rogito/internal/draw/drawtest"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
 )
-
-// running is a server started for a test.
-type running struct {
-	url  string
-	addr string
-	stop func() error // ends it and waits
-	out  *bytes.Buffer
-	log  *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func start(t *testing.T, change func(*Config)) *running {
-	t.Helper()
-	cfg := testDefaults()
-	cfg.Listen, cfg.Data, cfg.Limits.Reserve = "127.0.0.1:0", t.TempDir(), -1
-	drawtest.Share(t, cfg.Data)
-	if change != nil {
-		change(&cfg)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{out: &bytes.Buffer{}, log: &lockedBuffer{}}
-	ready, ended := make(chan string, 1), make(chan error, 1)
-	go func() {
-		ended <- Run(ctx, cfg, Streams{Out: r.out, Err: r.log, Ready: func(u string) { ready <- u }})
-	}()
-	select {
-	case r.url = <-ready:
-	case err := <-ended:
-		t.Fatalf("did not start: %v\n%s", err, r.log)
-	case <-time.After(2 * time.Minute):
-		t.Fatalf("not ready after two minutes\n%s", r.log)
-	}
-	r.addr = strings.TrimPrefix(strings.TrimPrefix(r.url, "http://"), "https://")
-	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })
-	t.Cleanup(func() { r.stop() })
-	return r
-}
-
-func get(t *testing.T, url string) (int, string) {
-	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(b)
-}
 
 func TestStartsReady(t *testing.T) {
 	t.Parallel()
 	r := start(t, nil)
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/openapi.json": 200, "/docs": 200, "/nowhere": 404} {
-		if code, body := get(t, r.url+path); code != want {
+		if code, body := get(t, r.URL+path); code != want {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
-	if !strings.Contains(r.out.String(), r.url) {
-		t.Errorf("welcome: %s", r.out)
+	if !strings.Contains(r.Out.String(), r.URL) {
+		t.Errorf("welcome: %s", r.Out)
 	}
-	if err := r.stop(); err != nil {
-		t.Errorf("stop: %v\n%s", err, r.log)
+	if err := r.Stop(); err != nil {
+		t.Errorf("stop: %v\n%s", err, r.Log)
 	}
 }
 
@@ -187,12 +121,12 @@ func TestDrainHasAnEnd(t *testing.T) {
 
 func TestMetricsAreForThisMachine(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(c *Config) { c.TrustedProxies = []string{"127.0.0.0/8"} })
-	get(t, r.url+"/nowhere")
-	if code, body := get(t, r.url+"/metrics"); code != 200 || !strings.Contains(body, `rogito_http_errors_total{code="102"}`) {
+	r := start(t, func(c *server.Config) { c.TrustedProxies = []string{"127.0.0.0/8"} })
+	get(t, r.URL+"/nowhere")
+	if code, body := get(t, r.URL+"/metrics"); code != 200 || !strings.Contains(body, `rogito_http_errors_total{code="102"}`) {
 		t.Errorf("%d %.200s", code, body)
 	}
-	req, _ := http.NewRequest("GET", r.url+"/metrics", nil)
+	req, _ := http.NewRequest("GET", r.URL+"/metrics", nil)
 	req.Header.Set("X-Forwarded-For", "203.0.113.9")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -212,11 +146,11 @@ func TestMetricsOnTheirOwnListener(t *testing.T) {
 	}
 	addr := ln.Addr().String()
 	ln.Close()
-	r := start(t, func(c *Config) { c.Metrics.Listen = addr })
+	r := start(t, func(c *server.Config) { c.Metrics.Listen = addr })
 	if code, _ := get(t, "http://"+addr+"/metrics"); code != 200 {
 		t.Errorf("%d", code)
 	}
-	if code, _ := get(t, r.url+"/metrics"); code != 404 {
+	if code, _ := get(t, r.URL+"/metrics"); code != 404 {
 		t.Errorf("main listener: %d", code)
 	}
 }
@@ -224,7 +158,7 @@ func TestMetricsOnTheirOwnListener(t *testing.T) {
 func TestHeaderLimit(t *testing.T) {
 	t.Parallel()
 	r := start(t, nil)
-	req, _ := http.NewRequest("GET", r.url+"/healthz", nil)
+	req, _ := http.NewRequest("GET", r.URL+"/healthz", nil)
 	req.Header.Set("X-Large", strings.Repeat("x", 200<<10))
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -248,7 +182,7 @@ func TestSmuggling(t *testing.T) {
 		"bare name":          "GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n",
 		"bad length":         "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc",
 	} {
-		conn, err := net.Dial("tcp", r.addr)
+		conn, err := net.Dial("tcp", r.Addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,9 +200,9 @@ func TestTLSWithClientCertificates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	certFile, keyFile := selfSigned(t, dir)
-	r := start(t, func(c *Config) { c.TLS = network.TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
-	if !strings.HasPrefix(r.url, "https://") {
-		t.Fatal(r.url)
+	r := start(t, func(c *server.Config) { c.TLS = network.TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
+	if !strings.HasPrefix(r.URL, "https://") {
+		t.Fatal(r.URL)
 	}
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
@@ -279,7 +213,7 @@ func TestTLSWithClientCertificates(t *testing.T) {
 			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, Certificates: certs}, // the test's own certificate
 			ForceAttemptHTTP2: true,
 		}}
-		resp, err := client.Get(r.url + "/healthz")
+		resp, err := client.Get(r.URL + "/healthz")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

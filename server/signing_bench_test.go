@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/yardstick"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/enrol"
@@ -58,7 +59,7 @@ func benchHTTP(b *testing.B, engine, alg string, pdf []byte) (rate float64) {
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		ended <- Run(ctx, cfg, Streams{Out: io.Discard, Err: io.Discard, Ready: func(u string) { ready <- u }})
+		ended <- server.Run(ctx, cfg, server.Streams{Out: io.Discard, Err: io.Discard, Ready: func(u string) { ready <- u }})
 	}()
 	defer func() { stop(); <-ended }()
 	var url string
@@ -67,7 +68,7 @@ func benchHTTP(b *testing.B, engine, alg string, pdf []byte) (rate float64) {
 	case err := <-ended:
 		b.Fatal(err)
 	}
-	box := ReadSandbox(cfg.Data)
+	box := server.ReadSandbox(cfg.Data)
 	c := box.Certificates[kind]
 	body, err := json.Marshal(m{"inputDocuments": b64(pdf), "certificateUsername": c.Username, "certificatePassword": c.Password})
 	if err != nil {
@@ -138,13 +139,13 @@ func benchBatch(b *testing.B, alg string, p *farProvider) (rate float64) {
 	cfg := testDefaults()
 	cfg.Listen, cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = "127.0.0.1:0", b.TempDir(), -1, "error"
 	if p != nil {
-		p.configure("client_credentials")(&cfg)
+		p.Configure("client_credentials")(&cfg)
 	}
 	kind := map[string]string{"RSA2048": "automatic", "P256": "eseal"}[alg]
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		ended <- Run(ctx, cfg, Streams{Out: io.Discard, Err: io.Discard, Ready: func(u string) { ready <- u }})
+		ended <- server.Run(ctx, cfg, server.Streams{Out: io.Discard, Err: io.Discard, Ready: func(u string) { ready <- u }})
 	}()
 	defer func() { stop(); <-ended }()
 	var url string
@@ -153,14 +154,14 @@ func benchBatch(b *testing.B, alg string, p *farProvider) (rate float64) {
 	case err := <-ended:
 		b.Fatal(err)
 	}
-	box := ReadSandbox(cfg.Data)
+	box := server.ReadSandbox(cfg.Data)
 	c := box.Certificates[kind]
 	if p != nil {
-		room, err := Open(ctx, cfg)
+		room, err := server.Open(ctx, cfg)
 		if err != nil {
 			b.Fatal(err)
 		}
-		far, err := room.TakeRemote(ctx, box.Email, RemoteKey{Provider: "far", Kind: kind, ID: map[string]string{"RSA2048": "rsa", "P256": "seal"}[alg], Password: "1234"})
+		far, err := room.TakeRemote(ctx, box.Email, server.RemoteKey{Provider: "far", Kind: kind, ID: map[string]string{"RSA2048": "rsa", "P256": "seal"}[alg], Password: "1234"})
 		room.Close()
 		if err != nil {
 			b.Fatal(err)

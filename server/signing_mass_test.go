@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/yardstick"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // Mass signing, on both engines: a thousand requests, a thousand that are answered
@@ -29,8 +30,8 @@ func TestMassSigning(t *testing.T) {
 			fmt.Printf("mass: | %s, %s | %s |\n", what, engine, fmt.Sprintf(format, args...))
 		}
 		const many = 1000
-		now, later := s.massRequest(1, m{}), s.massRequest(1, m{"asyncSignature": true})
-		addr := strings.TrimPrefix(s.url, "http://")
+		now, later := massRequest(s, 1, m{}), massRequest(s, 1, m{"asyncSignature": true})
+		addr := strings.TrimPrefix(s.URL, "http://")
 		send(t, addr, now, `"state":"DONE"`, 32)
 
 		took := stopwatch()
@@ -42,22 +43,22 @@ func TestMassSigning(t *testing.T) {
 		send(t, addr, later, `"state":"WAIT_SIGN"`, many)
 		accepted, _ := took()
 		for range time.Tick(200 * time.Millisecond) { // asking is work too
-			if s.unsigned(1) == 0 {
+			if unsigned(s, 1) == 0 {
 				break
 			}
 		}
 		clock, used = took()
 		row("1,000 to be signed later", "taken in at %.0f a second by the clock; all signed at %.0f a second of processor, %.0f by the clock", many/accepted, many/used, many/clock)
 
-		other := s.tenant()
-		mine := other.massRequest(1, m{"asyncSignature": true})
+		other := s.Tenant()
+		mine := massRequest(other, 1, m{"asyncSignature": true})
 		const asked = 20
-		idle := other.latencies(mine, asked)
-		large := s.massRequest(many, m{"asyncSignature": true, "batch": true})
+		idle := latencies(other, mine, asked)
+		large := massRequest(s, many, m{"asyncSignature": true, "batch": true})
 		for range 100 { // one after the other: a crowd of them would be told to come again
 			send(t, addr, large, `"state":"WAIT_SIGN"`, 1)
 		}
-		beside, left := other.latencies(mine, asked), s.unsigned(100)
+		beside, left := latencies(other, mine, asked), unsigned(s, 100)
 		if left < 50 {
 			t.Errorf("only %d of 100 requests of 1,000 documents were still waiting", left)
 		}
@@ -76,32 +77,32 @@ func stopwatch() func() (clock, used float64) {
 }
 
 // massRequest is a request to sign so many copies of a small PDF.
-func (s *site) massRequest(copies int, options m) []byte {
-	docs := slices.Repeat([]string{b64(samplePDF)}, copies)
-	body, err := json.Marshal(s.body(docs, optionsOf(options)))
+func massRequest(s *site, copies int, options m) []byte {
+	docs := slices.Repeat([]string{b64(sitetest.SamplePDF)}, copies)
+	body, err := json.Marshal(s.Body(docs, optionsOf(options)))
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return fmt.Appendf(nil, "POST /EU-QES_automatic HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		s.box.Token, len(body), body)
+		s.Box.Token, len(body), body)
 }
 
 // unsigned is how many records of the account wait to be signed, up to so many.
-func (s *site) unsigned(most int) int {
-	_, body := s.raw(http.MethodGet, fmt.Sprintf("/signatures?state=WAIT_SIGN&limit=%d", most), nil)
+func unsigned(s *site, most int) int {
+	_, body := s.Raw(http.MethodGet, fmt.Sprintf("/signatures?state=WAIT_SIGN&limit=%d", most), nil)
 	if !bytes.Contains(body, []byte(`"success":true`)) {
-		s.t.Fatalf("%s", body)
+		s.T.Fatalf("%s", body)
 	}
 	return bytes.Count(body, []byte(`"state":"WAIT_SIGN"`))
 }
 
 // latencies has signatures made later, one after the other, and says how long
 // each took in milliseconds, the shortest first.
-func (s *site) latencies(request []byte, times int) (all []float64) {
+func latencies(s *site, request []byte, times int) (all []float64) {
 	for range times {
 		began := time.Now()
-		send(s.t, strings.TrimPrefix(s.url, "http://"), request, `"state":"WAIT_SIGN"`, 1)
-		for s.unsigned(1) > 0 {
+		send(s.T, strings.TrimPrefix(s.URL, "http://"), request, `"state":"WAIT_SIGN"`, 1)
+		for unsigned(s, 1) > 0 {
 			await.Pause()
 		}
 		all = append(all, float64(time.Since(began).Microseconds())/1000)

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -24,6 +24,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -182,7 +183,7 @@ func startMeasured(t *testing.T, bin, engine string, pdf []byte) *measuredServer
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	s.in, s.out = in, bufio.NewScanner(out)
 	s.addr = strings.TrimPrefix(s.say(t, ""), "http://")
-	box := ReadSandbox(s.data)
+	box := server.ReadSandbox(s.data)
 	for key, kind := range map[string]string{"RSA-2048": "automatic", "P-256": "eseal"} {
 		c := box.Certificates[kind]
 		body, err := json.Marshal(m{"inputDocuments": b64(pdf), "certificateUsername": c.Username, "certificatePassword": c.Password})
@@ -225,7 +226,7 @@ func TestMeasuredServer(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, cfg, Streams{Out: io.Discard, Err: log, Ready: func(u string) { fmt.Println("measured:", u) }})
+		ended <- server.Run(ctx, cfg, server.Streams{Out: io.Discard, Err: log, Ready: func(u string) { fmt.Println("measured:", u) }})
 	}()
 	defer func() { stop(); <-ended }()
 	var user, system time.Duration

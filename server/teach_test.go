@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -10,14 +10,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/server"
 )
 
 // A refusal says what was meant; what is ignored is named.
 func TestErrorsTeach(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	r := start(t, func(c *Config) { c.Data = data })
-	box := ReadSandbox(data)
+	r := start(t, func(c *server.Config) { c.Data = data })
+	box := server.ReadSandbox(data)
 	text := base64.StdEncoding.EncodeToString([]byte("a text"))
 	sign := func(more string) string {
 		return fmt.Sprintf(`{"certificateUsername":%q,"certificatePassword":%q,%s}`, box.Certificates["automatic"].Username, box.Certificates["automatic"].Password, more)
@@ -58,7 +60,7 @@ func TestErrorsTeach(t *testing.T) {
 		{"a long name", "POST", "/certificates/provider-automatic", "", buy(`"surname":"` + strings.Repeat("x", 41) + `"`), 422, "subject.surname is longer than 40 bytes"},
 		{"a geometry", "GET", "/IT-omi?latitude=38.6&longitude=17.6&geometry=ful", "", "", 422, "did you mean full?"},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), c.method, r.url+c.path, strings.NewReader(c.body))
+		req, err := http.NewRequestWithContext(t.Context(), c.method, r.URL+c.path, strings.NewReader(c.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +73,7 @@ func TestErrorsTeach(t *testing.T) {
 		}
 	}
 	for level, want := range map[string]int{`"level":"LTA"`: 400, `"options":{"level":"B"}`: 200} { // at the wrong place, and at the right one
-		req, err := http.NewRequestWithContext(t.Context(), "POST", r.url+"/EU-QES_automatic", strings.NewReader(sign(`"inputDocuments":["`+text+`"],`+level)))
+		req, err := http.NewRequestWithContext(t.Context(), "POST", r.URL+"/EU-QES_automatic", strings.NewReader(sign(`"inputDocuments":["`+text+`"],`+level)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +83,7 @@ func TestErrorsTeach(t *testing.T) {
 			t.Errorf("strict, %s: %d %.300s", level, status, body)
 		}
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "GET", r.url+"/IT-omi?latitude=38.6&longitude=17.6&semster=2018/2", nil)
+	req, err := http.NewRequestWithContext(t.Context(), "GET", r.URL+"/IT-omi?latitude=38.6&longitude=17.6&semster=2018/2", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,7 @@ func TestErrorsTeach(t *testing.T) {
 	part, _ := w.CreateFormFile("file", "contract.pdf")
 	part.Write([]byte("x"))
 	w.Close()
-	req, err = http.NewRequestWithContext(t.Context(), "POST", r.url+"/verify", &form)
+	req, err = http.NewRequestWithContext(t.Context(), "POST", r.URL+"/verify", &form)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,14 +131,14 @@ func answered(t *testing.T, req *http.Request) (int, string) {
 func TestARefusalIsReadByThoseWhoSendFirst(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	r := start(t, func(c *Config) { c.Data, c.Limits.Body = data, 8<<20 })
-	box := ReadSandbox(data)
+	r := start(t, func(c *server.Config) { c.Data, c.Limits.Body = data, 8<<20 })
+	box := server.ReadSandbox(data)
 	for _, c := range []struct{ name, path, body, want string }{
 		{"a million deep", "/EU-QES_automatic", strings.Repeat("[", 4<<20), "nested deeper"},
 		{"too large", "/EU-QES_automatic", `{"inputDocuments":"` + strings.Repeat("A", 24<<20) + `"}`, "larger than"},
 		{"no such route", "/EU-QES-automatic", strings.Repeat("x", 4<<20), "did you mean"},
 	} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}

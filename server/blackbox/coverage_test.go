@@ -38,11 +38,11 @@ func (e elsewhere) check(t *testing.T, code int) {
 
 // unreachable are the codes that no client and no operator can bring about.
 var unreachable = map[int]elsewhere{
-	121: {"it takes a provider of remote keys that refuses", "remote_test.go", "TestRemoteFaults"},
-	122: {"it takes a provider of remote keys that does not answer", "remote_test.go", "TestRemoteFaults"},
-	132: {"it stands on a page, where codes are given", "people_test.go", "TestCodesAreGuessed"},
-	312: {"it stands on a page, where the holder is identified", "enrol_test.go", "TestIdentificationBySignature"},
-	313: {"it stands on a page, where a provider's answer arrives", "identify_test.go", "TestRefusedIdentifications"},
+	121: {"it takes a provider of remote keys that refuses", "internal/remote/remote_test.go", "TestRemoteFaults"},
+	122: {"it takes a provider of remote keys that does not answer", "internal/remote/remote_test.go", "TestRemoteFaults"},
+	132: {"it stands on a page, where codes are given", "internal/people/people_test.go", "TestCodesAreGuessed"},
+	312: {"it stands on a page, where the holder is identified", "internal/enroll/enrol_test.go", "TestIdentificationBySignature"},
+	313: {"it stands on a page, where a provider's answer arrives", "internal/identify/identify_test.go", "TestRefusedIdentifications"},
 	654: {"here the page is open", "pages_test.go", "TestCheckRefused"},
 	285: {"in a sandbox a sample of quotations stands in where nothing is imported", "internal/api/quotations/omi_none_test.go", "TestNoPublicationIsLoaded"},
 }
@@ -66,7 +66,7 @@ var untried = []exemption{
 	{`^askAES with Idempotency-Key$`, "it is read in one place for both: testPeople"},
 	{`^askSES fails with 150$`, "it is too quick to be met while it runs; signing is: testSigningOnce"},
 	{`^answered SignerRecord\.emailValidation`, "it is always null: addresses are not looked up"},
-	{`^(answered SignerRecord|sent SignerRequest|sent TemplatePlace)\.identification`, "this deployment offers none that a page can lead to; server.TestPeopleAreIdentified goes through one"},
+	{`^(answered SignerRecord|sent SignerRequest|sent TemplatePlace)\.identification`, "this deployment offers none that a page can lead to; people.TestPeopleAreIdentified goes through one"},
 	{`^answered TemplateWire\.(options|signers) as (array|boolean|number|string)$`, "they are objects, as they were given"},
 	{`^answered DeleteTemplateAnswer\.data`, "its data is always null"},
 	{`^answered CallbackShown\.custom as (array|boolean|number|string)$`, "the same value is tried in all its shapes at DeliveryDetail.custom"},
