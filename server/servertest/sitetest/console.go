@@ -12,7 +12,7 @@ import (
 	"rogito.dev/rogito/server/internal/keys"
 )
 
-// Texts that would run, or break out, where a page forgets to escape them.
+// HostileTexts would run, or break out, where a page forgets to escape them.
 var HostileTexts = []string{
 	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`, `</title><svg onload=alert(1)>`, `{{.}}${7*7}`, `javascript:alert(1)`, `&lt;b&gt;`,
 }

@@ -143,22 +143,21 @@ func (s *Site) Revocation(room *server.Server, id string) (reason *int, listed b
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	get := func(resp *http.Response, err error) []byte {
-		if err != nil {
-			s.T.Fatal(err)
-		}
-		defer resp.Body.Close()
-		b, _ := io.ReadAll(resp.Body)
-		return b
+	resp, err := http.Post(s.URL+"/pki/ocsp", "application/ocsp-request", bytes.NewReader(req))
+	if err != nil {
+		s.T.Fatal(err)
 	}
-	answer, err := ocsp.ParseResponse(get(http.Post(s.URL+"/pki/ocsp", "application/ocsp-request", bytes.NewReader(req))), issuer)
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	answer, err := ocsp.ParseResponse(b, issuer)
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	if answer.Status == ocsp.Revoked {
 		reason = &answer.RevocationReason
 	}
-	list, err := x509.ParseRevocationList(get(http.Get(s.URL + "/pki/ca.crl")))
+	_, crl := Get(s.T, s.URL+"/pki/ca.crl")
+	list, err := x509.ParseRevocationList([]byte(crl))
 	if err != nil {
 		s.T.Fatal(err)
 	}

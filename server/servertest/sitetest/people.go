@@ -60,7 +60,7 @@ func (g *Guest) Looks() *people.Visit {
 	return v
 }
 
-// codes asks for a code and reads it in the outbox.
+// Code asks for a code and reads it in the outbox.
 func (g *Guest) Code() string {
 	g.T.Helper()
 	v := g.Visit()

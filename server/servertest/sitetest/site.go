@@ -54,14 +54,13 @@ type Site struct {
 	Outside  *identifytest.Authority // whom it trusts, and who is not here
 }
 
-// answer of the server, and a record in it, as a client reads them.
+// Answer of the server, and a Record in it, as a client reads them.
+type (
+	Answer struct{ apitest.Answer }
+	Record struct{ apitest.Record }
+)
 
-type Answer struct{ apitest.Answer }
-
-type Record struct{ apitest.Record }
-
-func (a *Answer) Code() int { return a.Code() }
-
+// Number of the error that a record ended with; 0: none.
 func (r *Record) Number() int {
 	if r.ErrorNumber == nil {
 		return 0
