@@ -35,3 +35,11 @@ func (l *Log) SequenceSome(ctx context.Context, after int64) (passed int64, err 
 	})
 	return passed, err
 }
+
+// Forget drops what this process has seen, as a restart does. A server would not start on
+// a log that was manipulated.
+func (l *Log) Forget() {
+	l.known.Store(nil)
+	l.stored.Clear()
+	l.unseen, l.judged = unseen{}, judged{}
+}

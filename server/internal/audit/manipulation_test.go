@@ -28,7 +28,6 @@ import (
 // made; it has neither the master key nor the data folder.
 type intruder struct {
 	*testing.T
-	site    *site
 	room    *server.Server
 	witness string            // path of the witness file
 	filed   map[string][]byte // what it held, by the state that was kept
@@ -59,7 +58,7 @@ func newIntruder(t *testing.T, database string) *intruder {
 		t.Fatal(deref(r.ErrorMessage))
 	}
 	s.Stand()
-	x := &intruder{T: t, site: s, room: s.Rooms(), approved: approved, filed: map[string][]byte{}, witness: filepath.Join(s.Config.Data, "audit", "witness")}
+	x := &intruder{T: t, room: s.Rooms(), approved: approved, filed: map[string][]byte{}, witness: filepath.Join(s.Config.Data, "audit", "witness")}
 	ctx := context.Background()
 	x.signed = s.Sign(b64(sitetest.SamplePDF))
 	s.Download(x.signed.ID, "signedDocument")
@@ -179,8 +178,7 @@ func (x *intruder) reset() {
 
 // restart forgets what the process has seen.
 func (x *intruder) restart() {
-	x.room.Close()
-	x.room = x.site.Rooms()
+	x.room.Parts().Audit.Forget()
 }
 
 // goOn is the server's work after the manipulation: an event, its place, a
