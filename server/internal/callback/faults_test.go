@@ -18,6 +18,7 @@ import (
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/fetch"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -284,7 +285,8 @@ func TestWhatReceiversAskFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := hits.Load()
-		if _, err := s.attempt(ctx, job.Claim{Table: table, ID: d.ID, Lease: "test"}); err != nil || hits.Load() != before {
+		s.Record = func(context.Context, *Delivery) (any, error) { return nil, fault.New(fault.NotFound, "erased") }
+		if _, err := s.attempt(ctx, job.Claim{Table: table, ID: d.ID, Lease: "test", Row: d}); err != nil || hits.Load() != before {
 			t.Errorf("an erased record is told: %v", err)
 		}
 	})

@@ -29,11 +29,19 @@ type Delivery struct {
 	ReachedAt time.Time // when the record came to it
 
 	webhookID string
-	headers   []byte // sealed
+	headers   []byte    // sealed
+	secrets   [2][]byte // sealed, of one that is claimed: the account's current one, and the one before it while that is good
 }
 
-const selectDelivery = `select id, account_id, scope, record_id, url, method, field, headers, custom, state, reached_at, retry, settled, active,
-	status, problem, elapsed, started_at, completed_at, created_at, webhook_id from callbacks `
+const (
+	columns = `id, account_id, scope, record_id, url, method, field, headers, custom, state, reached_at, retry, settled, active,
+	status, problem, elapsed, started_at, completed_at, created_at, webhook_id`
+	selectDelivery = `select ` + columns + ` from callbacks `
+	// withSecrets are the columns of one that is claimed.
+	withSecrets = columns + `,
+	(select k.secret from callback_secrets k where k.account_id = callbacks.account_id and k.expires_at = 0 order by k.id desc limit 1),
+	(select k.secret from callback_secrets k where k.account_id = callbacks.account_id and k.expires_at > $1 order by k.id desc limit 1)`
+)
 
 func scanDelivery(row store.Row, more ...any) (*Delivery, error) {
 	d := &Delivery{}
@@ -51,23 +59,15 @@ func scanDelivery(row store.Row, more ...any) (*Delivery, error) {
 	return d, nil
 }
 
-// loadSigned is load with the secrets that are good for the account.
-func (s *Sender) loadSigned(ctx context.Context, id string) (d *Delivery, secrets []Secret, err error) {
-	rows, err := s.db.Read().Query(ctx, `select d.*, k.secret, k.created_at, k.expires_at from (`+selectDelivery+`where id = $1) d
-		left join callback_secrets k on k.account_id = d.account_id and (k.expires_at = 0 or k.expires_at > $2) order by k.id desc`, id, store.Millis(s.now()))
-	err = store.Each("callback: read delivery", rows, err, func(row store.Row) (err error) {
-		var k secretRow
-		if d, err = scanDelivery(row, k.fields()...); err != nil || k.sealed == nil {
-			return err
-		}
-		secret, err := s.open(&k, d.Account)
-		secrets = append(secrets, secret)
-		return err
-	})
-	if err == nil && d == nil {
-		err = store.ErrNoRows
+// scanClaimed is scanDelivery of one that is claimed.
+func scanClaimed(row store.Row, more ...any) (any, error) {
+	var secrets [2][]byte
+	d, err := scanDelivery(row, append([]any{&secrets[0], &secrets[1]}, more...)...)
+	if err != nil {
+		return nil, err
 	}
-	return d, secrets, err
+	d.secrets = secrets
+	return d, nil
 }
 
 func (s *Sender) load(ctx context.Context, id string) (*Delivery, error) {

@@ -123,39 +123,49 @@ func (s *Sender) readSecrets(ctx context.Context, q store.Querier, account strin
 	rows, err := q.Query(ctx, `select secret, created_at, expires_at from callback_secrets
 		where account_id = $1 and (expires_at = 0 or expires_at > $2) order by id desc`, account, store.Millis(s.now()))
 	return store.All("callback: read secrets", rows, err, func(r store.Row) (Secret, error) {
-		var k secretRow
-		if err := r.Scan(k.fields()...); err != nil {
+		var sealed []byte
+		var created, expires int64
+		if err := r.Scan(&sealed, &created, &expires); err != nil {
 			return Secret{}, err
 		}
-		return s.open(&k, account)
+		text, err := s.master.UnsealFor(secretPurpose, account, sealed)
+		return Secret{string(text), store.Time(created), store.Time(expires)}, err
 	})
 }
 
-// secretRow is where the columns of a secret go, which may be those of none.
-type secretRow struct {
-	sealed           []byte
-	created, expires *int64
-}
-
-func (k *secretRow) fields() []any { return []any{&k.sealed, &k.created, &k.expires} }
-
-func (s *Sender) open(k *secretRow, account string) (Secret, error) {
-	text, err := s.master.UnsealFor(secretPurpose, account, k.sealed)
-	return Secret{string(text), store.Time(*k.created), store.Time(*k.expires)}, err
+// secretsOf are the texts of the secrets that sign a delivery.
+func (s *Sender) secretsOf(ctx context.Context, d *Delivery) (texts []string, err error) {
+	if d.secrets[0] == nil { // there is no current one yet
+		all, err := s.Secrets(ctx, d.Account)
+		for _, secret := range all {
+			texts = append(texts, secret.Text)
+		}
+		return texts, err
+	}
+	for _, sealed := range d.secrets {
+		if sealed == nil {
+			continue
+		}
+		text, err := s.master.UnsealFor(secretPurpose, d.Account, sealed)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, string(text))
+	}
+	return texts, nil
 }
 
 // sign adds the three headers of Standard Webhooks, with one signature for
 // each secret that is good.
-func (s *Sender) sign(ctx context.Context, req *http.Request, d *Delivery, body []byte, secrets []Secret) (err error) {
-	if len(secrets) == 0 || !secrets[0].ExpiresAt.IsZero() { // there is no current one yet
-		if secrets, err = s.Secrets(ctx, d.Account); err != nil {
-			return err
-		}
+func (s *Sender) sign(ctx context.Context, req *http.Request, d *Delivery, body []byte) error {
+	secrets, err := s.secretsOf(ctx, d)
+	if err != nil {
+		return err
 	}
 	at := s.now()
 	var sigs []string
 	for _, secret := range secrets {
-		w, err := webhooks.NewWebhook(secret.Text)
+		w, err := webhooks.NewWebhook(secret)
 		if err != nil {
 			return fmt.Errorf("callback: secret: %w", err)
 		}

@@ -126,6 +126,7 @@ const workers = 64
 func (s *Sender) Source() job.Source {
 	return job.Source{
 		Table: table, Ready: ready, Order: "t.lease_until, t.id", Longest: 2 * longestDelay, Workers: workers, Timeout: attemptLimit + 15*time.Second, Work: s.Work,
+		Columns: withSecrets, Scan: scanClaimed,
 	}
 }
 
@@ -146,12 +147,9 @@ func (s *Sender) Work(ctx context.Context, c job.Claim) error {
 
 // attempt makes one, or says how long it has to wait.
 func (s *Sender) attempt(ctx context.Context, c job.Claim) (wait time.Duration, err error) {
-	d, secrets, err := s.loadSigned(ctx, c.ID)
-	if errors.Is(err, store.ErrNoRows) {
-		return 0, nil // the record was erased
-	}
-	if err != nil {
-		return 0, err
+	d, ok := c.Row.(*Delivery)
+	if !ok {
+		return 0, errors.New("callback: a claim without its delivery")
 	}
 	span.SetRecord(ctx, d.Record)
 	leave, wait := s.limiter.enter(d)
@@ -160,9 +158,9 @@ func (s *Sender) attempt(ctx context.Context, c job.Claim) (wait time.Duration, 
 	}
 	defer leave()
 	d.StartedAt = s.now()
-	out, err := s.post(ctx, d, secrets)
+	out, err := s.post(ctx, d)
 	if errors.Is(err, store.ErrNoRows) {
-		return 0, nil // it was erased meanwhile
+		return 0, nil // the record was erased meanwhile
 	}
 	if err != nil {
 		return 0, err
@@ -178,8 +176,8 @@ type outcome struct {
 	after   time.Duration // Retry-After
 }
 
-func (s *Sender) post(ctx context.Context, d *Delivery, secrets []Secret) (outcome, error) {
-	req, err := s.request(ctx, d, secrets)
+func (s *Sender) post(ctx context.Context, d *Delivery) (outcome, error) {
+	req, err := s.request(ctx, d)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -201,7 +199,7 @@ func (s *Sender) post(ctx context.Context, d *Delivery, secrets []Secret) (outco
 	return out, nil
 }
 
-func (s *Sender) request(ctx context.Context, d *Delivery, secrets []Secret) (*http.Request, error) {
+func (s *Sender) request(ctx context.Context, d *Delivery) (*http.Request, error) {
 	t := &Target{Method: d.Method, Field: d.Field, Custom: json.RawMessage(d.Custom)}
 	data, err := s.Data(ctx, d)
 	if err != nil {
@@ -221,7 +219,7 @@ func (s *Sender) request(ctx context.Context, d *Delivery, secrets []Secret) (*h
 	}
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("User-Agent", "rogito")
-	return req, s.sign(ctx, req, d, body, secrets)
+	return req, s.sign(ctx, req, d, body)
 }
 
 func problemOf(err error) string {

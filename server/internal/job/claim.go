@@ -59,11 +59,19 @@ func (q *Queue) claim(ctx context.Context, l *lane, n int, not []any) (all []Cla
 	if q.db.Dialect() == store.PostgreSQL { // two at once take the first and the second
 		in = `id = any(array(` + first + ` for update of t skip locked))`
 	}
+	columns := "id, account_id, starts, failures"
+	if l.Scan != nil {
+		columns = l.Columns + ", " + columns
+	}
 	err = q.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error {
-		rows, err := tx.Query(ctx, `update `+l.Table+` set lease_by = $3, lease_until = $4, starts = starts + 1 where `+in+` returning id, account_id, starts, failures`, args...)
-		all, err = store.All("job: claim", rows, err, func(r store.Row) (Claim, error) {
-			c := Claim{Table: l.Table, Lease: lease}
-			err := r.Scan(&c.ID, &c.Account, &c.Starts, &c.Failures)
+		rows, err := tx.Query(ctx, `update `+l.Table+` set lease_by = $3, lease_until = $4, starts = starts + 1 where `+in+` returning `+columns, args...)
+		all, err = store.All("job: claim", rows, err, func(r store.Row) (c Claim, err error) {
+			c = Claim{Table: l.Table, Lease: lease}
+			own := []any{&c.ID, &c.Account, &c.Starts, &c.Failures}
+			if l.Scan == nil {
+				return c, r.Scan(own...)
+			}
+			c.Row, err = l.Scan(r, own...)
 			return c, err
 		})
 		return err

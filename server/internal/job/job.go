@@ -62,6 +62,10 @@ type Source struct {
 	Reserved int           // for accounts that this process does not work for
 	Timeout  time.Duration
 	Anyway   bool // claimed even while nothing can be stored, since Work looks to that
+	// Columns come with the claim, where Scan is set, which scans more behind them and
+	// makes of them what Claim.Row is. In them $1 is now.
+	Columns string
+	Scan    func(row store.Row, more ...any) (any, error)
 	// Work works on a claimed row and ends the claim itself: whatever it returns is
 	// only logged, and a row that is still claimed then waits for the lease to run out.
 	Work func(context.Context, Claim) error
@@ -72,6 +76,7 @@ type Claim struct {
 	Table, ID, Account string
 	Lease              string
 	Starts, Failures   int // this one counted as started
+	Row                any // what the source's Scan made of the columns
 }
 
 // Queue works on its sources.

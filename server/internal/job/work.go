@@ -83,6 +83,11 @@ const (
 func (q *Queue) works() Source {
 	return Source{
 		Table: "work", Ready: "t.dead = 0", Order: "t.lease_until, t.id", Longest: longestInterval, Workers: ownWorkers, Timeout: longestTimeout, Anyway: true, Work: q.item,
+		Columns: "kind, name, account_id, detail", Scan: func(row store.Row, more ...any) (any, error) {
+			var i Item
+			err := row.Scan(append([]any{&i.Kind, &i.ID, &i.Account, &i.Detail}, more...)...)
+			return i, err
+		},
 	}
 }
 
@@ -116,11 +121,7 @@ const unablePause = 5 * time.Second
 
 // item works on one and ends its claim.
 func (q *Queue) item(ctx context.Context, c Claim) error {
-	var i Item
-	err := q.db.Read().QueryRow(ctx, `select kind, name, account_id, detail from work where id = $1`, c.ID).Scan(&i.Kind, &i.ID, &i.Account, &i.Detail)
-	if err != nil {
-		return errors.Join(err, q.give(ctx, c, Outcome{Undone: true}))
-	}
+	i, _ := c.Row.(Item)
 	k, known := q.kinds[i.Kind]
 	if !known {
 		return q.give(ctx, c, Outcome{Pause: unknownPause, Undone: true})
@@ -130,7 +131,7 @@ func (q *Queue) item(ctx context.Context, c Claim) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, k.Timeout)
 	defer cancel()
-	err = q.attempt(limited, k, i)
+	err := q.attempt(limited, k, i)
 	interval, again := q.every[i.Kind]
 	var wait snooze
 	switch {
