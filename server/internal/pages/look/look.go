@@ -76,7 +76,7 @@ type Door struct {
 // Set is the templates of one package of pages, over those of this one.
 type Set struct {
 	site *Site
-	tmpl map[paper.Lang]*template.Template
+	tmpl map[paper.Lang]func() *template.Template
 }
 
 // NewSite returns a site without pages of its own.
@@ -89,18 +89,20 @@ func NewSite(o Options) *Site {
 	return s
 }
 
-// Set parses the templates (*.html) in the folder "page" of a package, and
-// serves the rest of the folder under /pages/. Names are the site's: two
-// packages have none in common.
+// Set has the templates (*.html) in the folder "page" of a package, which are parsed
+// when a page of a language is first shown, and serves the rest of the folder under
+// /pages/. Names are the site's: two packages have none in common.
 func (s *Site) Set(from fs.FS) *Set {
-	set := &Set{site: s, tmpl: map[paper.Lang]*template.Template{}}
+	set := &Set{site: s, tmpl: map[paper.Lang]func() *template.Template{}}
 	for _, l := range []paper.Lang{paper.English, paper.Italian} {
-		t := template.New("").Option("missingkey=error").Funcs(s.funcs(l))
-		t = template.Must(t.ParseFS(files, "page/*.html"))
-		if from != fs.FS(files) {
-			t = template.Must(t.ParseFS(from, "page/*.html"))
-		}
-		set.tmpl[l] = t
+		set.tmpl[l] = sync.OnceValue(func() *template.Template {
+			t := template.New("").Option("missingkey=error").Funcs(s.funcs(l))
+			t = template.Must(t.ParseFS(files, "page/*.html"))
+			if from != fs.FS(files) {
+				t = template.Must(t.ParseFS(from, "page/*.html"))
+			}
+			return t
+		})
 	}
 	entries, err := fs.ReadDir(from, "page")
 	if err != nil {
@@ -191,7 +193,7 @@ func (s *Set) Render(w http.ResponseWriter, r *http.Request, status int, name st
 	h.Switch = otherLanguage(r.URL, other)
 	h.Assets = s.site.assets()
 	var b bytes.Buffer
-	if err := s.tmpl[h.Lang].ExecuteTemplate(&b, name, p); err != nil {
+	if err := s.tmpl[h.Lang]().ExecuteTemplate(&b, name, p); err != nil {
 		s.site.Log.ErrorContext(r.Context(), "render page", "page", name, "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
