@@ -39,7 +39,6 @@ func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) 
 		err = p.run()
 	}
 	if err != nil {
-		p.noteUsed()
 		p.d.Release()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -47,7 +46,6 @@ func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) 
 		at := min(p.i, len(text))
 		return nil, &SyntaxError{Offset: at, Line: 1 + strings.Count(text[:at], "\n"), Err: err}
 	}
-	p.noteUsed()
 	return p.d, nil
 }
 
@@ -69,18 +67,15 @@ type parser struct {
 	canonical bool // the start tag at hand is spelled as canonical XML would
 	origin    *Origin
 
-	names  map[string]*Name
-	recent [64]*Name // a cheaper look at names first
-	scope  []Binding
-	marks  []int // len(scope) before each open element that declares something, else -1
-	raw    []rawAttr
+	names map[string]*Name
+	scope []Binding
+	marks []int // len(scope) before each open element that declares something, else -1
+	raw   []rawAttr
 
 	nodes  []Node
 	attrs  []Attr
 	binds  []Binding
 	extras []extra
-
-	spilled spilled
 }
 
 type rawAttr struct {
@@ -184,7 +179,7 @@ func (p *parser) add(kind Kind, start, end int) (*Node, error) {
 	}
 	if len(p.nodes) == 0 {
 		// A tag brings a node, or the text behind it does: one slab mostly does.
-		if err := p.growSlabs(); err != nil {
+		if err := p.growNodes(); err != nil {
 			return nil, err
 		}
 	}

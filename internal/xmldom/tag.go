@@ -70,7 +70,7 @@ func (p *parser) open(n *Node, qname string) error {
 		return nil
 	}
 	size := len(p.s) / 256
-	n.extra = &take(&p.extras, 1, size, &p.spilled.extras)[0]
+	n.extra = &take(&p.extras, 1, size)[0]
 	p.count += 1 + len(p.raw)/3 // about what they weigh beside a node
 	if p.weight += extraSize + len(p.raw)*attrSize; p.weight > 1<<16 {
 		if err := p.d.spend(p.weight); err != nil {
@@ -79,11 +79,11 @@ func (p *parser) open(n *Node, qname string) error {
 		p.weight = 0
 	}
 	if declared > 0 {
-		n.extra.bindings = take(&p.binds, declared, size, &p.spilled.binds)
+		n.extra.bindings = take(&p.binds, declared, size)
 		copy(n.extra.bindings, p.scope[mark:])
 	}
 	if rest := len(p.raw) - declared; rest > 0 {
-		n.extra.attrs = take(&p.attrs, rest, size, &p.spilled.attrs)
+		n.extra.attrs = take(&p.attrs, rest, size)
 		return p.attrNames(n)
 	}
 	return nil
@@ -178,16 +178,6 @@ func uniqueAttrs(attrs []Attr) error {
 // resolve finds the namespace of a qualified name. Names of one spelling
 // mostly mean the same throughout a document, so the last meaning is kept.
 func (p *parser) resolve(qname string, element bool) (*Name, error) {
-	slot := &p.recent[slotOf(qname)%len(p.recent)]
-	if n := *slot; n != nil && n.QName == qname { // as nearly always
-		if n.Prefix == "" && !element {
-			if n.Space == "" {
-				return n, nil
-			}
-		} else if uri, ok := p.lookup(n.Prefix); ok && uri == n.Space {
-			return n, nil
-		}
-	}
 	colon := strings.IndexByte(qname, ':')
 	prefix, local := "", qname
 	if colon >= 0 {
@@ -209,12 +199,8 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 		p.names[qname] = n
 		p.origin.names = append(p.origin.names, n)
 	}
-	*slot = n
 	return n, nil
 }
-
-// slotOf spreads names over a table.
-func slotOf(qname string) int { return len(qname)*29 + int(qname[0]) + int(qname[len(qname)-1])*7 }
 
 // colons in a name as it is written.
 func colons(n *Name) int {
