@@ -63,8 +63,6 @@ type parser struct {
 	weight    int  // of attributes that are not paid for yet
 	noCR      bool // the text has no carriage return
 	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
-	colons    int  // in names and declarations
-	canonical bool // the start tag at hand is spelled as canonical XML would
 	origin    *Origin
 
 	names map[string]*Name
@@ -112,8 +110,6 @@ func (p *parser) run() error {
 	if p.d.Root() == nil {
 		return errors.New("no root element")
 	}
-	// Those of the text that stand in names and declarations, and none by its number.
-	p.origin.NoColon = strings.Count(p.s, ":") == p.colons && !strings.Contains(p.s, "&#")
 	return nil
 }
 
@@ -150,10 +146,10 @@ func (p *parser) markup() error {
 	case '/':
 		return p.endTag()
 	case '?':
-		p.d.marked, p.cur.written = p.d.marked || p.cur != p.d.Node, false
+		p.d.marked = p.d.marked || p.cur != p.d.Node
 		return p.procInst()
 	case '!':
-		p.d.marked, p.cur.written = p.d.marked || p.cur != p.d.Node, false
+		p.d.marked = p.d.marked || p.cur != p.d.Node
 		return p.bang()
 	}
 	return p.startTag()
@@ -284,9 +280,6 @@ func (p *parser) text() error {
 		return err
 	}
 	n.Data = data
-	if len(data) != len(raw) || !p.noCR || strings.IndexByte(raw, '>') >= 0 { // a reference is longer than what it stands for
-		p.cur.written = false
-	}
 	p.i += end
 	return nil
 }
