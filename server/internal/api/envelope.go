@@ -79,14 +79,6 @@ func matches(list, etag string) bool {
 	return false
 }
 
-var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-func freeBuffer(b *bytes.Buffer) {
-	if b.Cap() <= 1<<20 {
-		bufferPool.Put(b)
-	}
-}
-
 func encodeData(b *bytes.Buffer, ans *Answer) error {
 	if ans.json != nil {
 		b.Write(ans.json)
@@ -134,10 +126,8 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 		h.Set("Content-Type", ans.bare)
 		a.writeJSON(w, r, op, ans.json)
 	default:
-		b := bufferPool.Get().(*bytes.Buffer)
-		b.Reset()
-		defer freeBuffer(b)
-		if err := Encode(b, op, &ans); err != nil {
+		var b bytes.Buffer
+		if err := Encode(&b, op, &ans); err != nil {
 			a.fail(w, r, err)
 			return
 		}
@@ -193,12 +183,10 @@ var gzipPool = sync.Pool{New: func() any {
 func writeGzip(w http.ResponseWriter, body []byte) {
 	h := w.Header()
 	h["Content-Encoding"] = []string{"gzip"}
-	b := bufferPool.Get().(*bytes.Buffer)
-	b.Reset()
-	defer freeBuffer(b)
+	var b bytes.Buffer
 	z := gzipPool.Get().(*gzip.Writer)
 	defer gzipPool.Put(z)
-	z.Reset(b)
+	z.Reset(&b)
 	z.Write(body)
 	z.Close()
 	h["Content-Length"] = []string{strconv.Itoa(b.Len())}
