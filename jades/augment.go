@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/carried"
 	"rogito.dev/rogito/internal/jsontree"
 	"rogito.dev/rogito/internal/oid"
 )
@@ -173,53 +174,14 @@ func (a *augmenter) stamp(kind ades.TimestampKind, name string) error {
 // addValidationData gathers what every chain of the signature needs and adds
 // what is not there yet.
 func (a *augmenter) addValidationData() error {
-	if a.r.Gatherer == nil {
-		return errors.New("no source of validation data given")
-	}
-	carried, leaves := a.inventory()
-	got, err := a.r.Gatherer.Gather(a.ctx, leaves, carried)
+	fresh, err := carried.Missing(a.ctx, a.r.Gatherer, a.s.sig)
 	if err != nil {
-		return fmt.Errorf("validation data: %w", err)
-	}
-	fresh := ades.Bundle{
-		Certificates: without(got.Certificates, carried.Certificates),
-		OCSPs:        without(got.OCSPs, carried.OCSPs),
-		CRLs:         without(got.CRLs, carried.CRLs),
+		return err
 	}
 	if list := a.validationData(fresh); len(list) > 0 {
 		return a.add(list...)
 	}
 	return nil
-}
-
-// inventory lists what the signature carries and which certificates are to be
-// proven: the signer's and those of the time-stamping units.
-func (a *augmenter) inventory() (carried ades.Bundle, leaves [][]byte) {
-	carried.Add(a.s.sig.Evidence...)
-	if a.s.sig.SigningCertificate != nil {
-		leaves = append(leaves, a.s.sig.SigningCertificate)
-	}
-	for _, ts := range a.s.sig.Timestamps {
-		if ts.Signature == nil {
-			continue
-		}
-		carried.Add(ts.Signature.Evidence...)
-		if ts.Signature.SigningCertificate != nil {
-			leaves = append(leaves, ts.Signature.SigningCertificate)
-		}
-	}
-	return carried, leaves
-}
-
-func without(list, have [][]byte) [][]byte {
-	var out [][]byte
-	for _, x := range list {
-		same := func(b []byte) bool { return bytes.Equal(b, x) }
-		if !slices.ContainsFunc(have, same) && !slices.ContainsFunc(out, same) {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 // validationData puts new data into xVals and rVals, or, where the signature has

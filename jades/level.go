@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/carried"
 )
 
 // Level names the level that a signature has reached, in the spelling of EU DSS:
@@ -86,52 +86,13 @@ func (l leveler) formBroken() bool {
 // timestamped: there are signature time-stamps, one in each component, and all
 // from within the life of the signer's certificate.
 func (l leveler) timestamped() bool {
-	tokens := 0
-	for _, t := range l.sig.Timestamps {
-		if t.Kind == ades.SignatureTimestamp {
-			tokens++
-		}
-	}
-	if tokens == 0 || tokens != l.n(false, "sigTst") {
-		return false
-	}
-	c, err := pkix.ParseCertificate(l.sig.SigningCertificate)
-	if err != nil {
-		return true
-	}
-	return !slices.ContainsFunc(l.sig.Timestamps, func(t *ades.Timestamp) bool {
-		return t.Kind == ades.SignatureTimestamp && !t.Time.Before(c.NotAfter)
-	})
+	tokens := carried.Tokens(l.sig)
+	return tokens > 0 && tokens == l.n(false, "sigTst")
 }
 
 // longTerm: every chain but that of the last archive time-stamp has its
 // revocation data in the file, and there are no references of older levels.
 func (l leveler) longTerm() bool {
-	if l.n(false, "xRefs", "rRefs", "axRefs", "arRefs", "sigRTst", "rfsTst") > 0 {
-		return false
-	}
-	leaves := l.sig.Leaves()
-	if !slices.ContainsFunc(l.evidence(), func(e ades.Evidence) bool { return e.Kind != ades.EvidenceCertificate }) {
-		return l.n(false, "xVals", "axVals", "tstVD", "anyValData") > 0 && allSelfSigned(leaves)
-	}
-	return l.covered == nil || l.covered(leaves...)
-}
-
-func (l leveler) evidence() []ades.Evidence {
-	all := slices.Clone(l.sig.Evidence)
-	for _, t := range l.sig.Timestamps {
-		if t.Signature != nil {
-			all = append(all, t.Signature.Evidence...)
-		}
-	}
-	return all
-}
-
-func allSelfSigned(certs [][]byte) bool {
-	for _, der := range certs {
-		if c, err := pkix.ParseCertificate(der); err != nil || !c.SelfSigned() {
-			return false
-		}
-	}
-	return len(certs) > 0
+	return l.n(false, "xRefs", "rRefs", "axRefs", "arRefs", "sigRTst", "rfsTst") == 0 &&
+		carried.Proves(l.sig, l.covered, l.n(false, "xVals", "axVals", "tstVD", "anyValData") > 0)
 }

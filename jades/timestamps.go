@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/carried"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/jsontree"
 	"rogito.dev/rogito/internal/limits"
@@ -25,10 +26,10 @@ var references = map[string]bool{"xRefs": true, "rRefs": true, "axRefs": true, "
 
 // timestamps reads every time-stamp, those in the protected header first.
 func (s *sigReader) timestamps() {
-	covers := s.baseCovers()
+	covers := carried.BySignatureTimestamp(s.sig)
 	if v := s.head.Get("adoTst"); v != nil {
 		for _, ts := range s.container(v, ades.ContentTimestamp, 0, s.where("protected/adoTst"), nil) {
-			covers = append(covers, timestampCovers(ts)...)
+			covers = append(covers, carried.InTimestamp(ts)...)
 		}
 	}
 	seen := covers // what an archive time-stamp would cover at this point
@@ -49,30 +50,10 @@ func (s *sigReader) timestamps() {
 		}
 		var more []string
 		for _, ts := range s.container(c.value, kind, i, c.path, over) {
-			more = append(more, timestampCovers(ts)...)
+			more = append(more, carried.InTimestamp(ts)...)
 		}
 		seen = append(seen, more...)
 	}
-}
-
-// baseCovers is what a time-stamp over the signature value proves to have been
-// there: the signature, and the certificate that it names.
-func (s *sigReader) baseCovers() []string {
-	covers := []string{s.sig.ID}
-	if s.sig.SigningCertificate != nil && len(s.sig.CertificateRefs) > 0 {
-		covers = append(covers, ades.FactID(s.sig.SigningCertificate))
-	}
-	return covers
-}
-
-func timestampCovers(ts *ades.Timestamp) []string {
-	covers := []string{ts.ID}
-	if ts.Signature != nil {
-		for _, e := range ts.Signature.Evidence {
-			covers = append(covers, e.ID())
-		}
-	}
-	return covers
 }
 
 // componentCovers lists the facts in a component that is no time-stamp.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/internal/geo"
@@ -34,9 +33,6 @@ type Index struct {
 
 	provinces []province
 	atlas     func() *atlas
-
-	warm   []atomic.Pointer[[]byte] // encoded zones
-	warmed atomic.Int64             // bytes of them
 }
 
 // OpenIndex maps an index file into memory and checks it whole. The memory is given
@@ -154,7 +150,6 @@ func parseBody(b []byte, id string) (*Index, error) {
 		return nil, fmt.Errorf("%w: its %s do not hold together", ErrIndex, at)
 	}
 	ix.atlas = sync.OnceValue(ix.draw)
-	ix.warm = make([]atomic.Pointer[[]byte], ix.count(secZones, zoneSize))
 	return ix, nil
 }
 

@@ -98,7 +98,6 @@ func Anew(ctx context.Context, w Spool, src ades.Source, password string) error 
 	if err != nil {
 		return fmt.Errorf("pades: write anew: %w", err)
 	}
-	defer d.Close()
 	signed, err := hasSignature(ctx, d, src)
 	if err != nil {
 		return fmt.Errorf("pades: write anew: %w", err)
@@ -113,7 +112,6 @@ func Anew(ctx context.Context, w Spool, src ades.Source, password string) error 
 	if err != nil {
 		return fmt.Errorf("pades: read what was written anew: %w", err)
 	}
-	defer copied.Close()
 	if err := rewrite.Same(d, copied); err != nil {
 		if !errors.Is(err, rewrite.ErrOther) {
 			return fmt.Errorf("pades: compare what was written anew: %w", err)

@@ -31,7 +31,6 @@ func Examine(ctx context.Context, src ades.Source, password string) (*Examinatio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	defer d.Close()
 	all, _, err := fields(d)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)

@@ -79,7 +79,6 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err != nil {
 		return nil, err
 	}
-	defer doc.Close()
 	r := &reader{ctx: ctx, src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}, streams: map[storedStream]bool{}, pieces: map[piece]int{}}
 	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {

@@ -46,7 +46,6 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	defer doc.Close()
 	u := doc.Update()
 	form, err := openForm(u)
 	if err != nil {

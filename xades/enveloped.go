@@ -202,9 +202,6 @@ func partsText(top *xmldom.Node) bool {
 // valuePrefixes are the prefixes in values that exclusive canonicalisation would
 // not write by itself.
 func valuePrefixes(top *xmldom.Node) []string {
-	if xmldsig.Free(top) {
-		return nil
-	}
 	bare := &xmldsig.Region{Set: xmldsig.NodeSet{Apex: top}, Method: exclusive}
 	left := maxSteps
 	look := xmldsig.Lookup{Spend: func(steps int) bool { left -= steps; return left > 0 }}

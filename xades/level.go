@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/carried"
 )
 
 // Level names the level that a signature has reached, in the spelling of EU
@@ -21,7 +21,8 @@ func Level(sig *ades.Signature, _ *ades.Document, complete func(certificates ...
 		return "XML-NOT-ETSI"
 	}
 	baseline := l.baselineB()
-	if !l.timestamped() {
+	tokens := carried.Tokens(sig)
+	if tokens == 0 {
 		switch {
 		case baseline:
 			return "XAdES-BASELINE-B"
@@ -30,7 +31,7 @@ func Level(sig *ades.Signature, _ *ades.Document, complete func(certificates ...
 		}
 		return "XAdES-BES"
 	}
-	baseline = baseline && l.oneTokenEach()
+	baseline = baseline && tokens == l.n("SignatureTimeStamp") // one in each
 	longTerm := l.longTerm()
 	archived := l.has(ades.ArchiveTimestamp)
 	switch {
@@ -95,60 +96,10 @@ func (l leveler) signerInKeyInfo() bool {
 	})
 }
 
-// timestamped: there are signature time-stamps, and all from within the life
-// of the signer's certificate.
-func (l leveler) timestamped() bool {
-	if !l.has(ades.SignatureTimestamp) {
-		return false
-	}
-	c, err := pkix.ParseCertificate(l.sig.SigningCertificate)
-	if err != nil {
-		return true
-	}
-	return !slices.ContainsFunc(l.sig.Timestamps, func(t *ades.Timestamp) bool {
-		return t.Kind == ades.SignatureTimestamp && !t.Time.Before(c.NotAfter)
-	})
-}
-
-// oneTokenEach: a baseline signature has one token in each time-stamp.
-func (l leveler) oneTokenEach() bool {
-	tokens := 0
-	for _, t := range l.sig.Timestamps {
-		if t.Kind == ades.SignatureTimestamp {
-			tokens++
-		}
-	}
-	return tokens == l.n("SignatureTimeStamp")
-}
-
 // longTerm: every chain but that of the last archive time-stamp has its
 // revocation data in the file.
 func (l leveler) longTerm() bool {
-	revocation := slices.ContainsFunc(l.evidence(), func(e ades.Evidence) bool { return e.Kind != ades.EvidenceCertificate })
-	leaves := l.sig.Leaves()
-	if !revocation {
-		return l.n("CertificateValues", "AttrAuthoritiesCertValues", "TimeStampValidationData", "AnyValidationData") > 0 && allSelfSigned(leaves)
-	}
-	return l.covered == nil || l.covered(leaves...)
-}
-
-func (l leveler) evidence() []ades.Evidence {
-	all := slices.Clone(l.sig.Evidence)
-	for _, t := range l.sig.Timestamps {
-		if t.Signature != nil {
-			all = append(all, t.Signature.Evidence...)
-		}
-	}
-	return all
-}
-
-func allSelfSigned(certs [][]byte) bool {
-	for _, der := range certs {
-		if c, err := pkix.ParseCertificate(der); err != nil || !c.SelfSigned() {
-			return false
-		}
-	}
-	return len(certs) > 0
+	return carried.Proves(l.sig, l.covered, l.n("CertificateValues", "AttrAuthoritiesCertValues", "TimeStampValidationData", "AnyValidationData") > 0)
 }
 
 // baselineLT forbids the references of the legacy levels.

@@ -4,6 +4,7 @@ import (
 	"crypto"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/carried"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldom"
@@ -28,11 +29,11 @@ var timestampKinds = map[string]ades.TimestampKind{
 
 // timestamps reads every time-stamp, signed ones first.
 func (s *sigReader) timestamps() {
-	covers := s.baseCovers()
+	covers := carried.BySignatureTimestamp(s.sig)
 	for p := range s.signed.Child(s.space, "SignedDataObjectProperties").Elements() {
 		if kind, ok := timestampKinds[p.Name.Local]; ok && kind == ades.ContentTimestamp {
 			for _, ts := range s.property(p, kind, nil) {
-				covers = append(covers, timestampCovers(ts)...)
+				covers = append(covers, carried.InTimestamp(ts)...)
 			}
 		}
 	}
@@ -53,29 +54,9 @@ func (s *sigReader) timestamps() {
 			over = seen
 		}
 		for _, ts := range s.property(p, kind, over) {
-			seen = append(seen, timestampCovers(ts)...)
+			seen = append(seen, carried.InTimestamp(ts)...)
 		}
 	}
-}
-
-// baseCovers is what a time-stamp over the signature value proves to have
-// been there: the signature, and the certificate that it names.
-func (s *sigReader) baseCovers() []string {
-	covers := []string{s.sig.ID}
-	if s.sig.SigningCertificate != nil && len(s.sig.CertificateRefs) > 0 {
-		covers = append(covers, ades.FactID(s.sig.SigningCertificate))
-	}
-	return covers
-}
-
-func timestampCovers(ts *ades.Timestamp) []string {
-	covers := []string{ts.ID}
-	if ts.Signature != nil {
-		for _, e := range ts.Signature.Evidence {
-			covers = append(covers, e.ID())
-		}
-	}
-	return covers
 }
 
 // propertyCovers lists the facts in an unsigned property that is no time-stamp.

@@ -3,7 +3,6 @@ package cms
 import (
 	"bytes"
 	"errors"
-	"math/bits"
 	"slices"
 
 	"rogito.dev/rogito/internal/limits"
@@ -126,25 +125,13 @@ func (e Element) Children() ([]Element, error) {
 	if !e.Constructed() {
 		return nil, errTag
 	}
-	var few [6]Element // as many as most have
-	n := 0
-	for in := e.Body; len(in) > 0; n++ {
+	var out []Element
+	for in := e.Body; len(in) > 0; {
 		child, rest, err := ReadElement(in)
 		if err != nil {
 			return nil, err
 		}
-		if n < len(few) {
-			few[n] = child
-		}
-		in = rest
-	}
-	// Counted first: a list that grows takes twice the memory, and was an eighth
-	// of all that reading a signature allocates.
-	out := make([]Element, n)
-	if copy(out, few[:]); n > len(few) {
-		for i, in := 0, e.Body; i < n; i++ {
-			out[i], in, _ = ReadElement(in)
-		}
+		out, in = append(out, child), rest
 	}
 	return out, nil
 }
@@ -178,7 +165,7 @@ func (e Element) octets(depth int) ([]byte, error) {
 }
 
 // DER re-encodes a BER value: definite and shortest lengths, strings in one
-// piece, members of a SET in order. A value that is DER comes back as it is.
+// piece, members of a SET in order.
 func DER(raw []byte) ([]byte, error) {
 	e, rest, err := ReadElement(raw)
 	if err != nil {
@@ -187,40 +174,7 @@ func DER(raw []byte) ([]byte, error) {
 	if len(rest) > 0 {
 		return nil, errTrailing
 	}
-	if isDER(e, 0) {
-		return raw, nil
-	}
 	return appendDER(nil, e, 0)
-}
-
-// isDER reports whether appendDER would write a value as it stands. Most are DER
-// from the beginning, and to encode the signed attributes of a signature anew
-// was 5 % of reading it.
-func isDER(e Element, depth int) bool {
-	if depth > limits.ASN1Depth || e.Indefinite || e.Tag == TagOctetString|constructed || len(e.Raw) != sizeTLV(len(identifier(e)), len(e.Body)) {
-		return false
-	}
-	if !e.Constructed() {
-		return true
-	}
-	var last []byte
-	for in := e.Body; len(in) > 0; {
-		c, rest, err := ReadElement(in)
-		if err != nil || !isDER(c, depth+1) || e.Tag == TagSet && bytes.Compare(last, c.Raw) > 0 {
-			return false
-		}
-		last, in = c.Raw, rest
-	}
-	return true
-}
-
-// sizeTLV is the number of octets that appendTLV writes.
-func sizeTLV(id, body int) int {
-	n := id + 1 + body
-	if body >= 0x80 {
-		n += (bits.Len(uint(body)) + 7) / 8
-	}
-	return n
 }
 
 func appendDER(out []byte, e Element, depth int) ([]byte, error) {

@@ -26,21 +26,15 @@ func In(b []byte) bool {
 // add to what stands elsewhere in it.
 func Marks(b []byte) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		// A search for a byte that is rare in text is quick: three for the words
-		// were 7 % of reading XAdES-B.
-		words := [...]struct {
-			text string
-			rare int
-		}{{"%PDF-", 0}, {"startxref", len("start")}, {"obj", len("ob")}}
+		words := [...]string{"%PDF-", "startxref", "obj"}
 		next := [len(words)]int{} // where each stands next
 		find := func(i, from int) {
-			w := words[i]
-			for next[i] = len(b); from+w.rare < len(b); from++ {
-				at := bytes.IndexByte(b[from+w.rare:], w.text[w.rare])
+			for next[i] = len(b); from < len(b); from++ {
+				at := bytes.Index(b[from:], []byte(words[i]))
 				if at < 0 {
 					return
 				}
-				if from += at; bytes.HasPrefix(b[from:], []byte(w.text)) && (i < 2 || object(b[:from])) {
+				if from += at; i < 2 || object(b[:from]) {
 					next[i] = from
 					return
 				}

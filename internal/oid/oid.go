@@ -51,9 +51,6 @@ var known = func() map[string]string {
 // Content is the content octets of a dotted identifier; it panics on text that
 // is not one, since identifiers to be written come from this package.
 func Content(dotted string) []byte {
-	if out, ok := encodeSmall(dotted); ok {
-		return out
-	}
 	id, err := x509.ParseOID(dotted)
 	if err != nil {
 		panic("oid: " + dotted)

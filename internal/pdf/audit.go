@@ -76,9 +76,8 @@ func (d *Document) Audit(ctx context.Context) ([]Slip, error) {
 		a.note(a.last, a.last, "the file", slipXRef)
 		return a.out, nil
 	}
-	a.win = windows.Get().([]byte)[:0]
+	a.win = make([]byte, 0, usualWindow)
 	err := a.audit()
-	putWindow(a.win)
 	d.work.budget.Return(a.spent)
 	if err != nil && err != errEnough { // it is never wrapped
 		return nil, fmt.Errorf("look for slips: %w", err)

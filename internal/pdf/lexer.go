@@ -179,22 +179,15 @@ func parseUint(w []byte) (int64, bool) {
 
 // name reads a name after its slash.
 func (l *lexer) name() (Name, error) {
-	k, err := l.known()
-	return k.name, err
-}
-
-func (l *lexer) known() (known, error) {
 	l.pos++
 	w, err := l.word()
 	if err != nil {
-		return known{}, err
+		return "", err
 	}
-	for _, c := range w {
-		if c == '#' {
-			return known{name: unescapeName(w)}, nil
-		}
+	if bytes.IndexByte(w, '#') < 0 {
+		return Name(w), nil
 	}
-	return intern(w), nil
+	return unescapeName(w), nil
 }
 
 func unescapeName(w []byte) Name {

@@ -6,48 +6,6 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// common names are shared instead of allocated, as values too. They are looked
-// for by their length and ends; the few that share a place with another are
-// names like any other.
-var common = func() (t [1024]known) {
-	for _, s := range []string{
-		"Type", "Subtype", "Catalog", "Pages", "Page", "Kids", "Count", "Parent", "Resources", "MediaBox", "CropBox",
-		"Rotate", "Contents", "Annots", "Length", "Filter", "FlateDecode", "DecodeParms", "Size", "Root", "Info", "ID",
-		"Prev", "Index", "W", "XRef", "XRefStm", "ObjStm", "N", "First", "Extends", "Encrypt", "AcroForm", "Fields",
-		"SigFlags", "FT", "Sig", "T", "V", "Kids", "Ff", "Rect", "Annot", "Widget", "P", "F", "AP", "Font", "XObject",
-		"ProcSet", "PDF", "Text", "ByteRange", "SubFilter", "Adobe.PPKLite", "ETSI.CAdES.detached", "adbe.pkcs7.detached",
-		"ETSI.RFC3161", "DocTimeStamp", "M", "Name", "Reason", "Location", "ContactInfo", "Reference", "Metadata",
-		"Producer", "Creator", "CreationDate", "ModDate", "Title", "DSS", "Certs", "OCSPs", "CRLs", "VRI", "Perms",
-		"DocMDP", "TransformMethod", "TransformParams", "SigRef", "Predictor", "Columns", "ExtGState", "ColorSpace",
-		"Names", "Outlines", "StructTreeRoot", "MarkInfo", "Lang", "Version", "DR", "DA", "BaseFont", "Encoding",
-		"Extensions", "ADBE", "ESIC", "BaseVersion", "ExtensionLevel", "EmbeddedFiles", "EmbeddedFile", "Filespec", "EF", "UF",
-		"Type1", "Helvetica", "Form", "Image", "BBox", "Matrix", "F1",
-	} {
-		t[placeOf([]byte(s))] = known{Name(s), Name(s)}
-	}
-	return t
-}()
-
-// known is a name, and the same as an object.
-type known struct {
-	name   Name
-	object Object
-}
-
-func placeOf(w []byte) int {
-	n := len(w)
-	return (n<<6 ^ int(w[0])<<3 ^ int(w[n/2])<<1 ^ int(w[n-1])) & 1023
-}
-
-func intern(w []byte) known {
-	if len(w) > 0 {
-		if k := &common[placeOf(w)]; string(w) == string(k.name) {
-			return *k
-		}
-	}
-	return known{name: Name(w)}
-}
-
 // parser builds objects out of tokens.
 type parser struct {
 	lexer
@@ -94,11 +52,11 @@ func (p *parser) object() (Object, error) {
 	}
 	switch c {
 	case '/':
-		k, err := p.known()
-		if k.object != nil || err != nil {
-			return k.object, err
+		name, err := p.name()
+		if err != nil {
+			return nil, err
 		}
-		return k.name, nil
+		return name, nil
 	case '(':
 		s, err := p.literal()
 		if err == nil {

@@ -3,7 +3,6 @@ package pdf
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -48,16 +47,8 @@ func newWork(ctx context.Context) *work {
 // Budget is what reading the document may still take.
 func (d *Document) Budget() *limits.Budget { return d.work.budget }
 
-// windows are kept: most documents need one of the usual size.
-var windows = sync.Pool{New: func() any { return make([]byte, 0, usualWindow) }}
-
+// usualWindow is the least that is read at once.
 const usualWindow = 16 << 10
-
-func putWindow(b []byte) {
-	if cap(b) >= usualWindow && cap(b) <= 4*usualWindow {
-		windows.Put(b[:0]) //nolint:staticcheck // three words once a document
-	}
-}
 
 // widen makes the window n bytes long. A large one counts.
 func (w *work) widen(n int) error {
@@ -67,22 +58,10 @@ func (w *work) widen(n int) error {
 				return err
 			}
 		}
-		if n <= usualWindow && w.win == nil {
-			w.win = windows.Get().([]byte)
-		} else {
-			w.win = make([]byte, n)
-		}
+		w.win = make([]byte, n, max(n, usualWindow))
 	}
 	w.win = w.win[:n]
 	return nil
-}
-
-// Close ends the reading for now: the memory of the window serves other
-// documents, and whoever reads on has another one. It was a quarter of what
-// reading back a signature allocates.
-func (d *Document) Close() {
-	putWindow(d.work.win)
-	d.work.win = nil
 }
 
 // interrupted reports whether an error is that of a context.

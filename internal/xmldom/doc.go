@@ -82,7 +82,6 @@ type Document struct {
 	marked bool // there is something else than elements and text in the root
 	origin *Origin
 	raw    []byte
-	memory []*memory // from the pool
 	budget *limits.Budget
 	spent  int64
 }

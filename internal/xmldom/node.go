@@ -25,8 +25,6 @@ type Name struct {
 	Prefix string
 	Local  string
 	QName  string // as written
-
-	bit uint32 // of the prefix; 0 where there are too many
 }
 
 // Attr is an attribute that is not a namespace declaration, with its value
@@ -57,9 +55,6 @@ type Node struct {
 	Kind                        Kind
 	// Mark is free for one walk over the tree.
 	Mark bool
-
-	written bool   // see AsWritten
-	uses    uint32 // prefixes of names in the element, as bits
 }
 
 // extra is what only some elements have, and the document node.
@@ -71,16 +66,10 @@ type extra struct {
 
 // Origin is what a tree was read from.
 type Origin struct {
-	Text string
-	// Prefixes of names of elements and attributes, by the bits of AsWritten.
-	Prefixes []string
+	Text     string
 	declared []string // prefixes that some element declares,
 	more     bool     // and more than are worth a list
-	// NoColon: no text, instruction or value of an attribute has a colon. Without
-	// it they may.
-	NoColon bool
-
-	names []*Name // every one in use, some more than once
+	names    []*Name  // every one in use, some more than once
 }
 
 // maxDeclared bounds the list of declared prefixes: it is searched for each.
@@ -98,12 +87,6 @@ func (n *Node) Origin() *Origin {
 	}
 	return n.extra.origin
 }
-
-// AsWritten reports whether an element and all in it are spelled as canonical
-// XML spells them, with elements and text only and no declaration of a
-// namespace: then its text is its canonical form, but for the declarations that
-// canonicalisation adds for the prefixes in use.
-func (n *Node) AsWritten() (uses uint32, ok bool) { return n.uses, n.written }
 
 // Attrs are the attributes in the order of the text.
 func (n *Node) Attrs() []Attr {

@@ -39,7 +39,6 @@ func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) 
 		err = p.run()
 	}
 	if err != nil {
-		p.noteUsed()
 		p.d.Release()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -47,7 +46,6 @@ func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) 
 		at := min(p.i, len(text))
 		return nil, &SyntaxError{Offset: at, Line: 1 + strings.Count(text[:at], "\n"), Err: err}
 	}
-	p.noteUsed()
 	return p.d, nil
 }
 
@@ -65,22 +63,17 @@ type parser struct {
 	weight    int  // of attributes that are not paid for yet
 	noCR      bool // the text has no carriage return
 	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
-	colons    int  // in names and declarations
-	canonical bool // the start tag at hand is spelled as canonical XML would
 	origin    *Origin
 
-	names  map[string]*Name
-	recent [64]*Name // a cheaper look at names first
-	scope  []Binding
-	marks  []int // len(scope) before each open element that declares something, else -1
-	raw    []rawAttr
+	names map[string]*Name
+	scope []Binding
+	marks []int // len(scope) before each open element that declares something, else -1
+	raw   []rawAttr
 
 	nodes  []Node
 	attrs  []Attr
 	binds  []Binding
 	extras []extra
-
-	spilled spilled
 }
 
 type rawAttr struct {
@@ -117,8 +110,6 @@ func (p *parser) run() error {
 	if p.d.Root() == nil {
 		return errors.New("no root element")
 	}
-	// Those of the text that stand in names and declarations, and none by its number.
-	p.origin.NoColon = strings.Count(p.s, ":") == p.colons && !strings.Contains(p.s, "&#")
 	return nil
 }
 
@@ -155,10 +146,10 @@ func (p *parser) markup() error {
 	case '/':
 		return p.endTag()
 	case '?':
-		p.d.marked, p.cur.written = p.d.marked || p.cur != p.d.Node, false
+		p.d.marked = p.d.marked || p.cur != p.d.Node
 		return p.procInst()
 	case '!':
-		p.d.marked, p.cur.written = p.d.marked || p.cur != p.d.Node, false
+		p.d.marked = p.d.marked || p.cur != p.d.Node
 		return p.bang()
 	}
 	return p.startTag()
@@ -184,7 +175,7 @@ func (p *parser) add(kind Kind, start, end int) (*Node, error) {
 	}
 	if len(p.nodes) == 0 {
 		// A tag brings a node, or the text behind it does: one slab mostly does.
-		if err := p.growSlabs(); err != nil {
+		if err := p.growNodes(); err != nil {
 			return nil, err
 		}
 	}
@@ -289,9 +280,6 @@ func (p *parser) text() error {
 		return err
 	}
 	n.Data = data
-	if len(data) != len(raw) || !p.noCR || strings.IndexByte(raw, '>') >= 0 { // a reference is longer than what it stands for
-		p.cur.written = false
-	}
 	p.i += end
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -256,9 +255,6 @@ func BenchmarkParse(b *testing.B) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("<a b='c' xmlns:d='e'><d:f/>&#10;<!--x--><?y z?><![CDATA[w]]></a>"))
 	f.Add([]byte("\xFE\xFF\x00<\x00a\x00/\x00>"))
-	for doc := range withColons {
-		f.Add([]byte(doc))
-	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, err := Parse(b, Limits{})
 		if err != nil {
@@ -271,32 +267,8 @@ func FuzzParse(f *testing.F) {
 			if n.Kind == Element && (n.Inner > n.InnerEnd || n.InnerEnd > n.End || n.Inner < n.Start) {
 				t.Fatalf("element at %d..%d..%d..%d", n.Start, n.Inner, n.InnerEnd, n.End)
 			}
-			if d.Origin().NoColon && (strings.Contains(n.Data, ":") || slices.ContainsFunc(n.Attrs(), func(a Attr) bool { return strings.Contains(a.Value, ":") })) {
-				t.Fatalf("a value with a colon, in a document without: %q", b)
-			}
 		}
 	})
-}
-
-// withColons are documents, and whether none of their values is known to have a colon.
-var withColons = map[string]bool{
-	"<a/>": true,
-	"<p:a xmlns:p='urn:x:y' p:b='1'><p:c/><p:d></p:d></p:a>": true,
-	"<a>x:y</a>":           false,
-	"<a b='x:y'/>":         false,
-	"<a>x&#58;y</a>":       false,
-	"<a b='x&#x3A;y'/>":    false,
-	"<a><?b c:d?></a>":     false,
-	"<a><![CDATA[:]]></a>": false,
-	"<p:a xmlns:p='urn:x'><b xmlns='urn:y' p:b=':'/></p:a>": false,
-}
-
-func TestNoColon(t *testing.T) {
-	for doc, want := range withColons {
-		if d, err := Parse([]byte(doc), Limits{}); err != nil || d.Origin().NoColon != want {
-			t.Errorf("%s: %v, %v", doc, !want, err)
-		}
-	}
 }
 
 func FuzzSelect(f *testing.F) {

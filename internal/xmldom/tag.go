@@ -3,7 +3,6 @@ package xmldom
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,11 +31,9 @@ func (p *parser) startTag() error {
 	n.Inner, n.InnerEnd = uint32(p.i), uint32(p.i)
 	if empty {
 		n.Inner, n.InnerEnd = uint32(p.i-2), uint32(p.i-2)
-		n.written, p.cur.written = false, false // canonical XML has an end tag
 		p.leave()
 		return nil
 	}
-	n.written = n.written && p.canonical
 	if p.depth++; p.depth > p.lim.Depth {
 		return fmt.Errorf("%w: nested deeper than %d", ErrLimit, p.lim.Depth)
 	}
@@ -64,13 +61,11 @@ func (p *parser) open(n *Node, qname string) error {
 	if n.Name, err = p.resolve(qname, true); err != nil {
 		return err
 	}
-	n.uses, n.written = n.Name.bit, n.Name.bit != 0 && declared == 0
-	p.colons += colons(n.Name)
 	if len(p.raw) == 0 {
 		return nil
 	}
 	size := len(p.s) / 256
-	n.extra = &take(&p.extras, 1, size, &p.spilled.extras)[0]
+	n.extra = &take(&p.extras, 1, size)[0]
 	p.count += 1 + len(p.raw)/3 // about what they weigh beside a node
 	if p.weight += extraSize + len(p.raw)*attrSize; p.weight > 1<<16 {
 		if err := p.d.spend(p.weight); err != nil {
@@ -79,11 +74,11 @@ func (p *parser) open(n *Node, qname string) error {
 		p.weight = 0
 	}
 	if declared > 0 {
-		n.extra.bindings = take(&p.binds, declared, size, &p.spilled.binds)
+		n.extra.bindings = take(&p.binds, declared, size)
 		copy(n.extra.bindings, p.scope[mark:])
 	}
 	if rest := len(p.raw) - declared; rest > 0 {
-		n.extra.attrs = take(&p.attrs, rest, size, &p.spilled.attrs)
+		n.extra.attrs = take(&p.attrs, rest, size)
 		return p.attrNames(n)
 	}
 	return nil
@@ -106,7 +101,6 @@ func (p *parser) declare(a rawAttr) error {
 	if len(p.scope) >= p.lim.Bindings {
 		return fmt.Errorf("%w: more than %d namespaces in scope", ErrLimit, p.lim.Bindings)
 	}
-	p.colons += strings.Count(a.qname, ":") + strings.Count(a.value, ":")
 	p.scope = append(p.scope, Binding{Prefix: prefix, URI: a.value})
 	if o := p.origin; !o.Declares(prefix) {
 		if o.more = len(o.declared) == maxDeclared; !o.more {
@@ -128,11 +122,6 @@ func (p *parser) attrNames(n *Node) error {
 			return err
 		}
 		n.extra.attrs[k] = Attr{Name: name, Value: a.value}
-		p.colons += colons(name)
-		if name.Prefix != "" { // its place among several hangs on its namespace
-			n.written = n.written && name.bit != 0 && len(p.raw) == 1
-			n.uses |= name.bit
-		}
 		k++
 		if mayBeID(name) {
 			p.index(strings.Trim(a.value, " \t\r\n"), n)
@@ -178,16 +167,6 @@ func uniqueAttrs(attrs []Attr) error {
 // resolve finds the namespace of a qualified name. Names of one spelling
 // mostly mean the same throughout a document, so the last meaning is kept.
 func (p *parser) resolve(qname string, element bool) (*Name, error) {
-	slot := &p.recent[slotOf(qname)%len(p.recent)]
-	if n := *slot; n != nil && n.QName == qname { // as nearly always
-		if n.Prefix == "" && !element {
-			if n.Space == "" {
-				return n, nil
-			}
-		} else if uri, ok := p.lookup(n.Prefix); ok && uri == n.Space {
-			return n, nil
-		}
-	}
 	colon := strings.IndexByte(qname, ':')
 	prefix, local := "", qname
 	if colon >= 0 {
@@ -205,36 +184,11 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 	}
 	n := p.names[qname]
 	if n == nil || n.Space != uri {
-		n = &Name{Space: uri, Prefix: prefix, Local: local, QName: qname, bit: p.bit(prefix)}
+		n = &Name{Space: uri, Prefix: prefix, Local: local, QName: qname}
 		p.names[qname] = n
 		p.origin.names = append(p.origin.names, n)
 	}
-	*slot = n
 	return n, nil
-}
-
-// slotOf spreads names over a table.
-func slotOf(qname string) int { return len(qname)*29 + int(qname[0]) + int(qname[len(qname)-1])*7 }
-
-// colons in a name as it is written.
-func colons(n *Name) int {
-	if n.Prefix == "" {
-		return 0
-	}
-	return 1
-}
-
-// bit of a prefix; 0 where there are too many of them.
-func (p *parser) bit(prefix string) uint32 {
-	i := slices.Index(p.origin.Prefixes, prefix)
-	if i < 0 {
-		if len(p.origin.Prefixes) == 32 {
-			return 0
-		}
-		i = len(p.origin.Prefixes)
-		p.origin.Prefixes = append(p.origin.Prefixes, prefix)
-	}
-	return 1 << i
 }
 
 func (p *parser) lookup(prefix string) (string, bool) {
@@ -278,9 +232,6 @@ func (p *parser) endTag() error {
 	p.i++
 	n, up := p.cur, p.cur.Parent
 	n.InnerEnd, n.End = uint32(start), uint32(p.i)
-	n.written = n.written && p.i-start == len(q)+3
-	up.written, up.uses = up.written && n.written, up.uses|n.uses
-	p.colons += colons(n.Name)
 	p.leave()
 	p.depth--
 	p.last, p.cur = n, up
@@ -289,16 +240,14 @@ func (p *parser) endTag() error {
 
 // attributes scans up to the end of a start tag into p.raw.
 func (p *parser) attributes() (empty bool, err error) {
-	p.raw, p.canonical = p.raw[:0], true
+	p.raw = p.raw[:0]
 	for {
-		from := p.i
 		spaced := p.skipSpace()
 		if p.i >= len(p.s) {
 			return false, errors.New("start tag does not end")
 		}
 		switch c := p.s[p.i]; {
 		case c == '>':
-			p.canonical = p.canonical && !spaced
 			p.i++
 			return false, p.uniqueQNames()
 		case c == '/':
@@ -310,7 +259,6 @@ func (p *parser) attributes() (empty bool, err error) {
 		case !spaced:
 			return false, errors.New("white space expected in start tag")
 		}
-		p.canonical = p.canonical && p.i == from+1 && p.s[from] == ' '
 		if err := p.attribute(); err != nil {
 			return false, err
 		}
@@ -323,12 +271,12 @@ func (p *parser) attribute() error {
 	if err != nil {
 		return err
 	}
-	spaced := p.skipSpace()
+	p.skipSpace()
 	if p.i >= len(p.s) || p.s[p.i] != '=' {
 		return fmt.Errorf("attribute %s has no value", clip(qname))
 	}
 	p.i++
-	spaced = p.skipSpace() || spaced
+	p.skipSpace()
 	if p.i >= len(p.s) || p.s[p.i] != '"' && p.s[p.i] != '\'' {
 		return fmt.Errorf("value of attribute %s is not quoted", clip(qname))
 	}
@@ -337,12 +285,9 @@ func (p *parser) attribute() error {
 	if end < 0 {
 		return fmt.Errorf("value of attribute %s does not end", clip(qname))
 	}
-	value := p.s[p.i+1 : p.i+1+end]
-	if spaced || quote != '"' || !plainValue(value) || len(p.raw) > 0 && p.raw[len(p.raw)-1].qname >= qname {
-		p.canonical = false
-		if value, err = p.attrValue(value); err != nil {
-			return err
-		}
+	value, err := p.attrValue(p.s[p.i+1 : p.i+1+end])
+	if err != nil {
+		return err
 	}
 	p.i += end + 2
 	if len(p.raw) >= p.lim.Attributes {

@@ -3,10 +3,8 @@ package xmldsig
 import (
 	"bytes"
 	"io"
-	"math/bits"
 	"slices"
 	"strings"
-	"sync"
 
 	"rogito.dev/rogito/internal/xmldom"
 )
@@ -32,12 +30,7 @@ func (s *NodeSet) all() bool { return s.Keep == nil && len(s.Drop) == 0 }
 // 1.0 or 1.1 or Exclusive Canonicalization 1.0 define it. It works in the
 // original tree, so that namespaces and xml: attributes are those in scope.
 func Canonicalize(w io.Writer, set NodeSet, m Method) error {
-	return canonicalize(w, set, m, set.Apex.Origin())
-}
-
-func canonicalize(w io.Writer, set NodeSet, m Method, origin *xmldom.Origin) error {
-	buf := buffers.Get().(*[]byte)
-	c := canonicalizer{w: w, m: m, set: &set, origin: origin, buf: (*buf)[:0]}
+	c := canonicalizer{w: w, m: m, set: &set, buf: make([]byte, 0, 20<<10)}
 	c.comments = m.Comments && set.Comments
 	if len(set.Drop) > 8 { // a hostile document may hold thousands
 		c.dropped = make(map[*xmldom.Node]bool, len(set.Drop))
@@ -50,15 +43,8 @@ func canonicalize(w io.Writer, set NodeSet, m Method, origin *xmldom.Origin) err
 		c.node(set.Apex, c.kept(set.Apex))
 		c.flush()
 	}
-	if cap(c.buf) <= 64<<10 { // one large text is no reason to keep so much
-		*buf = c.buf
-	}
-	buffers.Put(buf)
 	return c.err
 }
-
-// buffers are used again: most canonical forms go straight into a hash.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 20<<10); return &b }}
 
 // Canonical is the canonical form of a subtree in memory, comments left out or
 // kept as the method says.
@@ -75,7 +61,6 @@ type canonicalizer struct {
 	set      *NodeSet
 	comments bool
 	dropped  map[*xmldom.Node]bool
-	origin   *xmldom.Origin // nil: no element is taken as it is written
 	buf      []byte
 
 	scope    []xmldom.Binding // all declarations in force, innermost last
@@ -141,10 +126,6 @@ func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 	case xmldom.DocumentNode:
 		c.document(n, in)
 	case xmldom.Element:
-		if in && c.asWritten(n) {
-			c.text(c.origin.Text[n.Start:n.End])
-			return
-		}
 		c.element(n, in)
 	case xmldom.Text:
 		if in {
@@ -159,68 +140,6 @@ func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 		if in {
 			c.procInst(n)
 		}
-	}
-}
-
-// fewPrefixes may be in use in what is taken as it is written. Each has to be
-// looked for among the declarations in force, of which a hostile document has many.
-const fewPrefixes = 4
-
-// asWritten reports whether the text of an element is its canonical form here:
-// it is spelled so, nothing in it is left out, and whatever prefixes it uses
-// were declared around it. Of the XML that programs write that is nearly all
-// (50 KB: 20 µs, not 130).
-func (c *canonicalizer) asWritten(n *xmldom.Node) bool {
-	uses, ok := n.AsWritten()
-	if !ok || bits.OnesCount32(uses) > fewPrefixes || c.origin == nil || c.set.Keep != nil || c.orphan(n) || c.dropped != nil {
-		return false
-	}
-	for _, d := range c.set.Drop {
-		if n.Start <= d.Start && d.Start < n.End {
-			return false
-		}
-	}
-	return c.declare(uses)
-}
-
-// declare reports whether no prefix in use needs a declaration at this place.
-func (c *canonicalizer) declare(uses uint32) bool {
-	for ; uses != 0; uses &= uses - 1 {
-		if !c.declared(c.origin.Prefixes[bits.TrailingZeros32(uses)]) {
-			return false
-		}
-	}
-	return true
-}
-
-// declared reports whether a prefix needs no declaration at this place: what is
-// in force is what was written, or nothing is and nothing was.
-func (c *canonicalizer) declared(prefix string) bool {
-	if prefix == "xml" {
-		return true
-	}
-	uri := ""
-	for _, b := range slices.Backward(c.scope) {
-		if b.Prefix == prefix {
-			uri = b.URI
-			break
-		}
-	}
-	for _, r := range slices.Backward(c.rendered) {
-		if r.Prefix == prefix {
-			return r.URI == uri
-		}
-	}
-	return uri == ""
-}
-
-// text takes over text as it is.
-func (c *canonicalizer) text(s string) {
-	for len(s) > 0 {
-		piece := s[:min(len(s), 16<<10)]
-		c.buf = append(c.buf, piece...)
-		c.spill()
-		s = s[len(piece):]
 	}
 }
 

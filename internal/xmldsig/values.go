@@ -66,17 +66,10 @@ func (l *Lookup) ask(q question, step func(n *xmldom.Node) (answer, done bool)) 
 func (l *Lookup) Bound(n *xmldom.Node, words bool) []string {
 	origin := n.Origin()
 	words = words && origin.Declares("")
-	if !words && (origin.NoColon || !hasColon(n)) { // as in most elements: this was a fifth of preparing a signature over XML
+	if !words && !hasColon(n) { // as in most elements
 		return nil
 	}
 	return l.bound(n, words, origin)
-}
-
-// Free reports that no value under a node can use a prefix, so that it need not be
-// walked: Bound finds nothing.
-func Free(n *xmldom.Node) bool {
-	origin := n.Origin()
-	return origin.NoColon && !origin.Declares("")
 }
 
 // hasColon reports whether a value of an element has a colon.

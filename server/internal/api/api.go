@@ -2,9 +2,9 @@
 // errors, and the OpenAPI 3.1 document generated from the types that serve.
 //
 // A handler is a function from an input to a [Reply] or an error; it never
-// writes a response. It is added with [Register]; where every microsecond
-// counts, with [RegisterEncoded]. Everything that answers in another way
-// (pages, protocols of others) is an http.Handler added with [API.Mount].
+// writes a response. It is added with [Register]; one that reads its query itself,
+// with [RegisterRaw]. Everything that answers in another way (pages, protocols of
+// others) is an http.Handler added with [API.Mount].
 //
 // The operations stand in the packages below this one, one for each area of the
 // service, each with a function that registers them; the server calls those.

@@ -37,11 +37,8 @@ func trivialAPI(b *testing.B) http.Handler {
 	Register(a, Op{Method: "GET", Path: "/trivial", ID: "trivial"},
 		func(ctx context.Context, in *struct{}) (Reply[thing], error) { return Found(thing{ID: "x"}), nil })
 	data := []byte(`{"id":"x","note":null,"part":null,"count":0}`)
-	RegisterEncoded[struct{}, thing](a, Op{Method: "GET", Path: "/encoded", ID: "encoded"},
-		func(ctx context.Context, r *http.Request, out *Encoded) error {
-			out.Buf = AppendEnvelope(out.Buf, data, "")
-			return nil
-		})
+	RegisterRaw[struct{}](a, Op{Method: "GET", Path: "/encoded", ID: "encoded"},
+		func(ctx context.Context, r *http.Request) (Reply[thing], error) { return Reply[thing]{JSON: data}, nil })
 	return a.Handler()
 }
 

@@ -22,6 +22,8 @@ type Reply[D any] struct {
 	Header  http.Header // beside those every answer has
 	ETag    string      // quoted; a client that has it is answered 304
 	Content *Content    // in place of data: no envelope
+	JSON    []byte      // the data, where a package writes its own JSON
+	Type    string      // media type of JSON that goes out without the envelope
 }
 
 // Created is the reply to a POST that made something.
@@ -48,7 +50,8 @@ type Answer struct {
 	header   http.Header
 	etag     string
 	content  *Content
-	encoded  *Encoded
+	json     []byte
+	bare     string // media type of json, without the envelope
 	body     []byte // the whole answer as it was once sent
 	replayed bool
 }
@@ -57,41 +60,12 @@ func seal[D any](r Reply[D], err error) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Data: r.Data, Message: r.Message, header: r.Header, etag: r.ETag, content: r.Content}, nil
+	return Answer{Data: r.Data, Message: r.Message, header: r.Header, etag: r.ETag, content: r.Content, json: r.JSON, bare: r.Type}, nil
 }
 
-// Encoded is an answer in the making of an operation that writes its own JSON.
-type Encoded struct {
-	Buf   []byte // append to it: the whole answer, envelope included
-	Type  string // media type; empty: application/json
-	call  *call
-	match string
-	same  bool
-}
-
-var encodedPool = sync.Pool{New: func() any { return &Encoded{Buf: make([]byte, 0, 16<<10)} }}
-
-func newEncoded(c *call, r *http.Request) *Encoded {
-	e := encodedPool.Get().(*Encoded)
-	e.Buf, e.Type, e.call, e.same = e.Buf[:0], "", c, false
-	e.match = only(r.Header["If-None-Match"])
-	return e
-}
-
-func (e *Encoded) free() {
-	e.call = nil
-	if cap(e.Buf) <= 1<<20 {
-		encodedPool.Put(e)
-	}
-}
-
-// NotModified states the answer's entity tag (quoted) and reports whether the
-// client has it already: then nothing needs to be written, nor charged.
-func (e *Encoded) NotModified(etag string) bool {
-	e.call.Header().Set("Etag", etag)
-	e.same = matches(e.match, etag)
-	return e.same
-}
+// Has reports whether a client has the answer with an entity tag (quoted) already:
+// then it is answered 304, and need not be charged.
+func Has(r *http.Request, etag string) bool { return matches(r.Header.Get("If-None-Match"), etag) }
 
 func matches(list, etag string) bool {
 	for list != "" {
@@ -105,55 +79,27 @@ func matches(list, etag string) bool {
 	return false
 }
 
-// Opening and closing of a successful envelope, for those who encode their own
-// data between them.
-const (
-	EnvelopeData    = `{"data":`
-	EnvelopeMessage = `,"success":true,"message":`
-	EnvelopeEnd     = `,"error":null}`
-)
-
-// AppendEnvelope appends a successful envelope around data that is JSON already.
-func AppendEnvelope(b, data []byte, message string) []byte {
-	b = append(b, EnvelopeData...)
-	b = append(b, data...)
-	b = append(b, EnvelopeMessage...)
-	b, _ = jsontext.AppendQuote(b, message)
-	return append(b, EnvelopeEnd...)
-}
-
-var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-func freeBuffer(b *bytes.Buffer) {
-	if b.Cap() <= 1<<20 {
-		bufferPool.Put(b)
-	}
-}
-
-// Appender is data that writes its JSON itself, as reflection would and faster.
-type Appender interface{ AppendJSON([]byte) []byte }
-
-func encodeData(b *bytes.Buffer, data any) error {
-	if a, ok := data.(Appender); ok {
-		b.Write(a.AppendJSON(b.AvailableBuffer()))
+func encodeData(b *bytes.Buffer, ans *Answer) error {
+	if ans.json != nil {
+		b.Write(ans.json)
 		return nil
 	}
-	return json.MarshalWrite(b, data, json.Deterministic(true))
+	return json.MarshalWrite(b, ans.Data, json.Deterministic(true))
 }
 
 // Encode writes the envelope, the one place where it is spelled.
 func Encode(b *bytes.Buffer, op *Op, ans *Answer) error {
 	if op.NoEnvelope {
-		return encodeData(b, ans.Data)
+		return encodeData(b, ans)
 	}
-	b.WriteString(EnvelopeData)
-	if err := encodeData(b, ans.Data); err != nil {
+	b.WriteString(`{"data":`)
+	if err := encodeData(b, ans); err != nil {
 		return err
 	}
-	b.WriteString(EnvelopeMessage)
+	b.WriteString(`,"success":true,"message":`)
 	quoted, _ := jsontext.AppendQuote(b.AvailableBuffer(), ans.Message)
 	b.Write(quoted)
-	b.WriteString(EnvelopeEnd)
+	b.WriteString(`,"error":null}`)
 	return nil
 }
 
@@ -166,41 +112,27 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 	if ans.replayed {
 		h.Set("Idempotent-Replayed", "true")
 	}
+	if ans.etag != "" {
+		h.Set("ETag", ans.etag)
+	}
 	switch {
-	case ans.encoded != nil:
-		a.writeEncoded(w, r, op, ans.encoded)
 	case ans.content != nil:
 		a.writeContent(w, r, ans.content)
 	case ans.body != nil:
 		a.writeJSON(w, r, op, ans.body)
-	case ans.etag != "" && matches(r.Header.Get("If-None-Match"), ans.etag):
-		h.Set("ETag", ans.etag)
+	case ans.etag != "" && Has(r, ans.etag):
 		w.WriteHeader(http.StatusNotModified)
+	case ans.bare != "":
+		h.Set("Content-Type", ans.bare)
+		a.writeJSON(w, r, op, ans.json)
 	default:
-		if ans.etag != "" {
-			h.Set("ETag", ans.etag)
-		}
-		b := bufferPool.Get().(*bytes.Buffer)
-		b.Reset()
-		defer freeBuffer(b)
-		if err := Encode(b, op, &ans); err != nil {
+		var b bytes.Buffer
+		if err := Encode(&b, op, &ans); err != nil {
 			a.fail(w, r, err)
 			return
 		}
 		a.writeJSON(w, r, op, b.Bytes())
 	}
-}
-
-func (a *API) writeEncoded(w http.ResponseWriter, r *http.Request, op *Op, e *Encoded) {
-	defer e.free()
-	if e.same {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	if e.Type != "" {
-		w.Header().Set("Content-Type", e.Type)
-	}
-	a.writeJSON(w, r, op, e.Buf)
 }
 
 // Values of headers that no answer changes.
@@ -251,12 +183,10 @@ var gzipPool = sync.Pool{New: func() any {
 func writeGzip(w http.ResponseWriter, body []byte) {
 	h := w.Header()
 	h["Content-Encoding"] = []string{"gzip"}
-	b := bufferPool.Get().(*bytes.Buffer)
-	b.Reset()
-	defer freeBuffer(b)
+	var b bytes.Buffer
 	z := gzipPool.Get().(*gzip.Writer)
 	defer gzipPool.Put(z)
-	z.Reset(b)
+	z.Reset(&b)
 	z.Write(body)
 	z.Close()
 	h["Content-Length"] = []string{strconv.Itoa(b.Len())}

@@ -54,7 +54,7 @@ func replay(ctx context.Context, known idempotency.Replay, again func(context.Co
 func (a *API) firstTime(ctx context.Context, op *Op, claim *idempotency.Claim, first func(context.Context) (Answer, error), keep bool) (Answer, error) {
 	defer claim.End()
 	ans, err := first(idempotency.WithClaim(ctx, claim))
-	if err != nil || !keep || ans.content != nil || ans.encoded != nil {
+	if err != nil || !keep || ans.content != nil {
 		return ans, err
 	}
 	var b bytes.Buffer

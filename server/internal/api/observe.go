@@ -316,18 +316,10 @@ func requestID(r *http.Request) string {
 	binary.BigEndian.PutUint32(raw[8:], mrand.Uint32())
 	var b [24]byte
 	hex.Encode(b[:], raw[:])
-	if id := only(r.Header["X-Request-Id"]); id != "" && len(id) <= 64 && decent(id) && !account.LooksSecret(id) {
+	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 64 && decent(id) && !account.LooksSecret(id) {
 		return string(b[:]) + "~" + id
 	}
 	return string(b[:])
-}
-
-// only is a header's value, found without the search for its canonical name.
-func only(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return values[0]
 }
 
 // requestSeed keeps ids of different processes apart; they need to be unique,

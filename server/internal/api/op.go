@@ -96,24 +96,14 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 	document[In, D](a, op)
 }
 
-// EncodedHandler answers with bytes it appends itself.
-type EncodedHandler func(ctx context.Context, r *http.Request, out *Encoded) error
-
-// RegisterEncoded adds an operation that writes its JSON itself, without
-// reflection; In and D only describe it. It is meant for what is answered from
-// memory: no time limit is set on it.
-func RegisterEncoded[In, D any](a *API, op Op, h EncodedHandler) {
+// RegisterRaw adds an operation that reads its query itself; In only describes it. It is
+// meant for what is answered from memory: no time limit is set on it.
+func RegisterRaw[In, D any](a *API, op Op, h func(ctx context.Context, r *http.Request) (Reply[D], error)) {
 	query := bindingOf[In]().queryNames(&op)
-	run := func(c *call, r *http.Request) (Answer, error) {
+	a.add(op, func(c *call, r *http.Request) (Answer, error) {
 		unknownInQuery(c, r.URL.RawQuery, query)
-		out := newEncoded(c, r)
-		if err := h(r.Context(), r, out); err != nil {
-			out.free()
-			return Answer{}, err
-		}
-		return Answer{encoded: out}, nil
-	}
-	a.add(op, run)
+		return seal(h(r.Context(), r))
+	})
 	document[In, D](a, op)
 }
 
@@ -201,27 +191,4 @@ func (a *API) admit(r *http.Request, op *Op, segment string) (*account.Caller, e
 func firstSegment(path string) string {
 	s, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return s
-}
-
-// RegisterEncodedBody is RegisterEncoded for an operation with a body.
-func RegisterEncodedBody[In, D any](a *API, op Op, h func(ctx context.Context, in *In, out *Encoded) error) {
-	bind := bindingOf[In]()
-	bind.known, bind.query = knowledgeOf[In](a, &op), bind.queryNames(&op)
-	a.add(op, func(c *call, r *http.Request) (Answer, error) {
-		in := new(In)
-		unknownInQuery(c, r.URL.RawQuery, bind.query)
-		if err := bind.params(r, in); err != nil {
-			return Answer{}, err
-		}
-		if _, err := bind.body(a, c, r, &op, in); err != nil {
-			return Answer{}, err
-		}
-		out := newEncoded(c, r)
-		if err := h(r.Context(), in, out); err != nil {
-			out.free()
-			return Answer{}, err
-		}
-		return Answer{encoded: out}, nil
-	})
-	document[In, D](a, op)
 }

@@ -31,7 +31,6 @@ type pace struct {
 	patience time.Duration
 	n        int64
 	begun    time.Time     // of the piece that passes now
-	took     time.Duration // that the last piece took to pass
 	waited   time.Duration // for the client: what the server does between two pieces is not its fault
 	soon     time.Time     // when the deadline is to be set again
 }
@@ -57,8 +56,7 @@ func (p *pace) deadline() time.Time {
 func (p *pace) meanwhile(wait func() (int, error)) (int, error) {
 	p.api.running.Add(-1)
 	n, err := wait()
-	p.took = time.Since(p.begun)
-	p.waited += p.took
+	p.waited += time.Since(p.begun)
 	for p.api.running.Add(1) > int64(p.api.opts.MaxInFlight) && p.ctx.Err() == nil {
 		p.api.running.Add(-1)
 		time.Sleep(5 * time.Millisecond)
@@ -128,23 +126,8 @@ func (a *API) pacedWriter(w http.ResponseWriter, r *http.Request) pacedWriter {
 	return pacedWriter{w, &pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: peer.WaiterOf(r), patience: a.opts.Patience}}
 }
 
-// Pieces of an answer. A client that took one at once gets the next ones large:
-// all of an answer of 270 KB takes 4 % less of processor in one piece than in
-// small ones. One that is as slow as a client may be takes a large one within
-// its patience, too.
-const (
-	smallPiece = 64 << 10
-	largePiece = 256 << 10
-	atOnce     = 10 * time.Millisecond
-)
-
-// piece is how much to send next.
-func (p *pace) piece() int {
-	if p.n >= smallPiece && p.took < atOnce && p.patience >= largePiece/minRate*time.Second {
-		return largePiece
-	}
-	return smallPiece
-}
+// answerPiece is how much of an answer is sent at once.
+const answerPiece = 64 << 10
 
 // Write sends pieces, so that a client that takes none is noticed.
 func (w pacedWriter) Write(p []byte) (sent int, err error) {
@@ -153,7 +136,7 @@ func (w pacedWriter) Write(p []byte) (sent int, err error) {
 			w.rc.SetWriteDeadline(by)
 		}
 		var n int
-		n, err = w.meanwhile(func() (int, error) { return w.ResponseWriter.Write(p[:min(len(p), w.piece())]) })
+		n, err = w.meanwhile(func() (int, error) { return w.ResponseWriter.Write(p[:min(len(p), answerPiece)]) })
 		w.n += int64(n)
 		sent += n
 		p = p[n:]

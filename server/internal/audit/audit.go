@@ -69,7 +69,6 @@ type Log struct {
 	known  atomic.Pointer[known]
 	stored sync.Map // dictionaries that are in the database
 	unseen unseen   // what this process wrote and has not seen in the tree yet
-	judged judged   // what Last has read
 }
 
 // known is the largest tree that a process has seen committed, and when it last

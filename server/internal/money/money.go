@@ -35,26 +35,17 @@ func ParseEuro(s string) (Micro, error) {
 
 // String is the amount in EUR, with as many decimals as it needs and at least
 // two.
-func (m Micro) String() string { return string(m.AppendJSON(nil)) }
-
-// AppendJSON appends it as a number, exact.
-func (m Micro) AppendJSON(b []byte) []byte {
-	n := int64(m)
+func (m Micro) String() string {
+	n, sign := int64(m), ""
 	if n < 0 {
-		b, n = append(b, '-'), -n
+		n, sign = -n, "-"
 	}
-	b = strconv.AppendInt(b, n/1_000_000, 10)
-	point := len(b)
-	b = strconv.AppendInt(b, n%1_000_000+1_000_000, 10) // all six digits
-	b[point] = '.'
-	for b[len(b)-1] == '0' && len(b) > point+3 {
-		b = b[:len(b)-1]
-	}
-	return b
+	fraction := strings.TrimRight(fmt.Sprintf("%04d", n%10_000), "0")
+	return fmt.Sprintf("%s%d.%02d%s", sign, n/1_000_000, n/10_000%100, fraction)
 }
 
 // MarshalJSON writes a number, exact.
-func (m Micro) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+func (m Micro) MarshalJSON() ([]byte, error) { return []byte(m.String()), nil }
 
 // UnmarshalJSON reads a number of euro.
 func (m *Micro) UnmarshalJSON(b []byte) (err error) {

@@ -5,14 +5,11 @@ package monitor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,12 +26,6 @@ type Metrics struct {
 	requests *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 	work     work
-
-	// Looking a series up by its labels costs more than observing: those that
-	// were seen are in a map that is never written to, only replaced.
-	known atomic.Pointer[map[series]prometheus.Observer]
-	mu    sync.Mutex // of who replaces it
-
 	declared []declaration
 }
 
@@ -46,11 +37,6 @@ type declaration struct {
 }
 
 func (m *Metrics) declare(d ...declaration) { m.declared = append(m.declared, d...) }
-
-type series struct {
-	method, route string
-	status        int
-}
 
 // NewMetrics returns the metrics that every server has.
 func NewMetrics(version string) *Metrics {
@@ -67,7 +53,6 @@ func NewMetrics(version string) *Metrics {
 		}, []string{"code"}),
 		work: newWork(),
 	}
-	m.known.Store(&map[series]prometheus.Observer{})
 	m.Registry.MustRegister(m.requests, m.errors, span.Seconds, span.Running, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.work.register(m.Registry)
@@ -75,7 +60,7 @@ func NewMetrics(version string) *Metrics {
 		set(1, version)
 		return nil
 	})
-	m.learn(series{http.MethodGet, "/metrics", http.StatusOK}) // asked before it was ever answered
+	m.requests.WithLabelValues(http.MethodGet, "/metrics", "200") // asked before it was ever answered
 	for _, row := range fault.Table {
 		m.errors.WithLabelValues(row.Code.Error())
 	}
@@ -88,25 +73,10 @@ func (m *Metrics) Observe(method, route string, status int, code fault.Code, ela
 	if !knownMethod(method) {
 		method = "other" // a client must not be able to make series
 	}
-	key := series{method, route, status}
-	v := (*m.known.Load())[key]
-	if v == nil {
-		v = m.learn(key)
-	}
-	v.Observe(elapsed.Seconds())
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(elapsed.Seconds())
 	if code != 0 {
 		m.errors.WithLabelValues(code.Error()).Inc()
 	}
-}
-
-func (m *Metrics) learn(key series) prometheus.Observer {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	v := m.requests.WithLabelValues(key.method, key.route, strconv.Itoa(key.status))
-	more := maps.Clone(*m.known.Load())
-	more[key] = v
-	m.known.Store(&more)
-	return v
 }
 
 func knownMethod(m string) bool {

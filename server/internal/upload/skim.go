@@ -2,9 +2,14 @@ package upload
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/ades"
 )
@@ -93,79 +98,97 @@ func (k *skimmer) byte(c byte) error {
 	return nil
 }
 
-// string copies a string up to its closing quote. Should it grow long, what
-// was copied is taken back and the whole is set aside, unescaped.
+// string copies a string up to its closing quote. Should it grow long, what was
+// copied is taken back and the whole is set aside, unescaped piece by piece.
 func (k *skimmer) string() error {
 	start := len(k.out)
 	if len(k.out) > k.spool.limits.Memory/2 {
 		k.long = min(k.long, 256) // many middling strings are a large body too
 	}
-	for {
-		k.plain(start)
-		if len(k.out)-start > k.long {
-			return k.spill(start)
-		}
-		c, err := k.r.ReadByte()
-		if err == io.EOF {
-			return nil // check reports it
-		}
-		if err != nil {
-			return err
-		}
-		k.out = append(k.out, c)
-		if c == '"' {
-			return nil
-		}
-		if c != '\\' {
-			continue
-		}
-		if c, err = k.r.ReadByte(); err == io.EOF {
-			return nil // as above
-		}
-		if err != nil {
-			return err
-		}
-		k.out = append(k.out, c)
+	last, err := k.piece(start + k.long + 1)
+	if err != nil || last {
+		k.out = append(k.out, '"')
+		return err
 	}
-}
-
-// plain copies whole runs of ordinary characters, as far as a string may go.
-func (k *skimmer) plain(start int) {
-	for {
-		room := k.long + 1 - (len(k.out) - start)
-		if room <= 0 {
-			return
-		}
-		buf := buffered(k.r)
-		n := ordinary(buf[:min(room, len(buf))])
-		if n == 0 {
-			return // where there is an error, the next byte reports it
-		}
-		k.out = append(k.out, buf[:n]...)
-		_, _ = k.r.Discard(n)
-	}
-}
-
-// buffered is what is at hand, read when there was nothing.
-func buffered(r *bufio.Reader) []byte {
-	_, _ = r.Peek(1)
-	buf, _ := r.Peek(r.Buffered())
-	return buf
-}
-
-// spill sets a long string aside and leaves a mark.
-func (k *skimmer) spill(start int) error {
 	w := k.spool.Write()
 	w.large = k.spool.expect > int64(k.spool.limits.Held)
-	u := unescaper{r: k.r, w: bufio.NewWriter(w)}
-	if err := u.run(k.out[start:]); err != nil {
-		return err
+	for {
+		text := k.out[start:]
+		if ordinary(text) < len(text) { // base64 never is
+			if text, err = jsontext.AppendUnquote(nil, append(k.out, '"')[start-1:]); err != nil {
+				return fromSyntactic(err)
+			}
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		k.out = k.out[:start]
+		if last {
+			k.mark(start, w.Source())
+			return nil
+		}
+		if last, err = k.piece(start + pieceSize); err != nil {
+			return err
+		}
 	}
-	if err := u.w.Flush(); err != nil {
-		return err
+}
+
+// piece copies a string up to its closing quote, which last is for, or until out has
+// so many bytes and the next one begins a character.
+func (k *skimmer) piece(most int) (last bool, err error) {
+	half := false // of a character: the next escape is its other half
+	for {
+		if room := most - len(k.out); room > 0 {
+			_, _ = k.r.Peek(1) // where there is an error, the next byte reports it
+			buf, _ := k.r.Peek(min(room, k.r.Buffered()))
+			n := ordinary(buf)
+			k.out = append(k.out, buf[:n]...)
+			_, _ = k.r.Discard(n)
+		}
+		c, err := k.r.ReadByte()
+		switch {
+		case err == io.EOF:
+			return false, syntax("body is not valid JSON: it ends inside a string")
+		case err != nil || c == '"':
+			return true, err
+		case len(k.out) >= most && (utf8.RuneStart(c) && !half || len(k.out) >= most+16): // two escapes, or no text
+			return false, k.r.UnreadByte()
+		}
+		k.out = append(k.out, c)
+		half = c == '\\' && k.escape() && !half
 	}
-	k.mark(start, w.Source())
-	return nil
+}
+
+// escape copies what stands behind a backslash, and tells whether it is the first
+// half of a character. Grammar is for others: here it must not be cut.
+func (k *skimmer) escape() bool {
+	rest, _ := k.r.Peek(5)
+	if len(rest) > 0 && rest[0] != 'u' {
+		rest = rest[:1]
+	}
+	k.out = append(k.out, rest...)
+	half := len(rest) == 5 && rest[1]|0x20 == 'd' && strings.IndexByte("89abAB", rest[2]) >= 0
+	_, _ = k.r.Discard(len(rest))
+	return half
+}
+
+// ordinary is how many bytes at the start of b are ASCII that a JSON string has
+// as it is: no control character, quote, backslash or part of a rune. Eight are
+// looked at together.
+func ordinary(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(b); n += 8 {
+		v := binary.LittleEndian.Uint64(b[n:])
+		quote, slash := v^ones*'"', v^ones*'\\'
+		if (v|(v-ones*0x20)|(quote-ones)|(slash-ones))&tops != 0 {
+			break
+		}
+	}
+	for n < len(b) && b[n] != '"' && b[n] != '\\' && b[n] >= 0x20 && b[n] < 0x80 {
+		n++
+	}
+	return n
 }
 
 // mark stands for a long string that was set aside.

@@ -7,7 +7,6 @@ import (
 
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/billing"
-	"rogito.dev/rogito/server/internal/money"
 )
 
 type credit struct {
@@ -18,17 +17,6 @@ type wallet struct {
 	Credit    euro   `json:"credit" doc:"EUR in the wallet"`
 	CreatedAt string `json:"createdAt" format:"date-time" doc:"when it was opened"`
 	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"when it last changed"`
-}
-
-// AppendJSON implements api.Appender: clients ask for this one often.
-func (w wallet) AppendJSON(b []byte) []byte {
-	b = append(b, `{"credit":`...)
-	b = money.Micro(w.Credit).AppendJSON(b)
-	b = append(b, `,"createdAt":"`...)
-	b = append(b, w.CreatedAt...)
-	b = append(b, `","updatedAt":"`...)
-	b = append(b, w.UpdatedAt...)
-	return append(b, `"}`...)
 }
 
 type walletTransaction struct {

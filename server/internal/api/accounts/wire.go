@@ -64,12 +64,7 @@ func (textOrFalse) Schema(huma.Registry) *huma.Schema {
 }
 
 // isoTime is a time as these operations write it (ISO 8601).
-func isoTime(t time.Time) string {
-	var room [32]byte
-	b := t.UTC().AppendFormat(room[:0], time.RFC3339) // the one layout that time knows by heart
-	ms := t.Nanosecond() / 1e6
-	return string(append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
-}
+func isoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 type tokenLimits struct {
 	TotalRequests        *int64   `json:"totalRequests" required:"false" doc:"requests in all"`

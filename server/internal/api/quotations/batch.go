@@ -3,7 +3,6 @@ package quotations
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -46,18 +45,18 @@ type batchInput struct {
 }
 
 // batch answers POST /IT-omi/batch.
-func (o *OMI) batch(ctx context.Context, in *batchInput, out *api.Encoded) error {
+func (o *OMI) batch(ctx context.Context, in *batchInput) (none api.Reply[[]batchResult], _ error) {
 	points, q, err := readBatch(in)
 	if err != nil {
-		return err
+		return none, err
 	}
 	f, err := q.form(omi.FullGeometry)
 	if err != nil {
-		return err
+		return none, err
 	}
 	publications, err := q.publications(o)
 	if err != nil {
-		return err
+		return none, err
 	}
 	results := make([]pointResult, len(points))
 	paid := 0
@@ -67,17 +66,14 @@ func (o *OMI) batch(ctx context.Context, in *batchInput, out *api.Encoded) error
 		}
 	}
 	if err := o.spend(ctx, paid); err != nil {
-		return err
+		return none, err
 	}
-	out.Buf = append(out.Buf, api.EnvelopeData+`[`...)
+	answers := make([]pointAnswer, len(results))
 	for i := range results {
-		if i > 0 {
-			out.Buf = append(out.Buf, ',')
-		}
-		out.Buf = results[i].append(out.Buf, publications, f.geometry)
+		answers[i] = results[i].answer(publications, f.geometry)
 	}
-	out.Buf = append(out.Buf, `]`+api.EnvelopeMessage+`""`+api.EnvelopeEnd...)
-	return nil
+	data, err := json.Marshal(answers)
+	return api.Reply[[]batchResult]{JSON: data}, err
 }
 
 // readBatch takes the body apart; a point is judged on its own later.
@@ -158,39 +154,31 @@ func scalar(values ...jsontext.Value) string {
 	return ""
 }
 
-// append writes the result of the point.
-func (p *pointResult) append(b []byte, publications []*omi.Index, g omi.Geometry) []byte {
-	b = append(b, `{"id":`...)
-	if len(p.id) > 0 {
-		b = append(b, p.id...)
-	} else {
-		b = append(b, "null"...)
-	}
+// pointAnswer is a batchResult whose zone is JSON already.
+type pointAnswer struct {
+	ID      jsontext.Value `json:"id"`
+	Found   bool           `json:"found"`
+	Result  jsontext.Value `json:"result"`
+	Error   *fault.Code    `json:"error"`
+	Message string         `json:"message"`
+}
+
+func (p *pointResult) answer(publications []*omi.Index, g omi.Geometry) pointAnswer {
+	out := pointAnswer{ID: p.id, Result: jsontext.Value(`{}`)}
 	if p.err != nil {
-		return appendRefusal(append(b, `,"found":false,"result":{},"error":`...), p.err)
+		f := fault.New(fault.Internal, "internal error")
+		errors.As(p.err, &f)
+		out.Error, out.Message = &f.Code, f.Text
+		return out
 	}
 	z, _, found := omi.Lookup(publications, p.lat, p.lng, 0)
 	if !found {
-		b = append(b, `,"found":false,"result":{},"error":null,"message":`...)
-		b, _ = jsontext.AppendQuote(b, noZone(p.lat, p.lng))
-		return append(b, '}')
+		out.Message = noZone(p.lat, p.lng)
+		return out
 	}
-	b = append(b, `,"found":true,"result":`...)
-	b = omi.Answer{Zone: z, Lat: p.lat, Lng: p.lng, Placed: true}.AppendJSON(b, g)
-	message := ""
+	out.Found, out.Result = true, omi.Answer{Zone: z, Lat: p.lat, Lng: p.lng, Placed: true}.AppendJSON(nil, g)
 	if z.Index() != publications[0] {
-		message = older(z.Index(), publications[0])
+		out.Message = older(z.Index(), publications[0])
 	}
-	b, _ = jsontext.AppendQuote(append(b, `,"error":null,"message":`...), message)
-	return append(b, '}')
-}
-
-func appendRefusal(b []byte, err error) []byte {
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		f = fault.New(fault.Internal, "internal error")
-	}
-	b = strconv.AppendInt(b, int64(f.Code), 10)
-	b, _ = jsontext.AppendQuote(append(b, `,"message":`...), f.Text)
-	return append(b, '}')
+	return out
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
@@ -17,33 +15,33 @@ import (
 
 // estimate answers GET /IT-omi/estimate. Everything that can be wrong is found before
 // the lookup is paid for.
-func (o *OMI) estimate(ctx context.Context, r *http.Request, out *api.Encoded) error {
+func (o *OMI) estimate(ctx context.Context, r *http.Request) (none api.Reply[propertyEstimate], _ error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return fault.New(fault.BadQuery, "the query is malformed")
+		return none, fault.New(fault.BadQuery, "the query is malformed")
 	}
 	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
-		return err
+		return none, err
 	}
 	surface, err := surfaceOf(values.Get("surface"))
 	if err != nil {
-		return err
+		return none, err
 	}
 	kind, condition := values.Get("property_type"), strings.ToUpper(strings.TrimSpace(values.Get("condition")))
 	switch {
 	case len(kind) > 200:
-		return fault.New(fault.BadLookup, "property_type is longer than 200 bytes")
+		return none, fault.New(fault.BadLookup, "property_type is longer than 200 bytes")
 	case condition != "" && !slices.Contains(omi.Conditions, condition):
-		return fault.New(fault.BadLookup, "%s", hint.OneOf("condition", condition, omi.Conditions))
+		return none, fault.New(fault.BadLookup, "%s", hint.OneOf("condition", condition, omi.Conditions))
 	}
 	publications, err := q.publications(o)
 	if err != nil {
-		return err
+		return none, err
 	}
 	z, message, found, err := q.zoneAsked(values.Get("zone"), publications)
 	if err != nil {
-		return err
+		return none, err
 	}
 	var e omi.Estimate
 	if found {
@@ -58,20 +56,15 @@ func (o *OMI) estimate(ctx context.Context, r *http.Request, out *api.Encoded) e
 	for _, ix := range publications {
 		ids += ix.ID()
 	}
-	if out.NotModified(etag(digestOf(ids+r.URL.RawQuery), 0, 0, form{}, surface)) {
-		return nil
+	tag := etag(digestOf(ids+r.URL.RawQuery), 0, 0, form{}, surface)
+	if err := o.spendUnless(ctx, api.Has(r, tag)); err != nil {
+		return none, err
 	}
-	if err := o.spend(ctx, 1); err != nil {
-		return err
+	out := api.Reply[propertyEstimate]{JSON: []byte(`{}`), Message: message, ETag: tag}
+	if found {
+		out.JSON = e.AppendJSON(nil)
 	}
-	if !found {
-		out.Buf = api.AppendEnvelope(out.Buf, []byte(`{}`), message)
-		return nil
-	}
-	out.Buf = e.AppendJSON(append(out.Buf, api.EnvelopeData...))
-	out.Buf, _ = jsontext.AppendQuote(append(out.Buf, api.EnvelopeMessage...), message)
-	out.Buf = append(out.Buf, api.EnvelopeEnd...)
-	return nil
+	return out, nil
 }
 
 // surfaceOf reads square metres.

@@ -76,29 +76,25 @@ func (o *OMI) municipality(ctx context.Context, in *municipalityInput) (api.Repl
 }
 
 // zone answers GET /IT-omi/zones/{cadastral_code}/{omi_zone}.
-func (o *OMI) zone(ctx context.Context, r *http.Request, out *api.Encoded) error {
+func (o *OMI) zone(ctx context.Context, r *http.Request) (none api.Reply[Quotation], _ error) {
 	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
-		return err
+		return none, err
 	}
 	f, err := q.form(omi.FullGeometry)
 	if err != nil {
-		return err
+		return none, err
 	}
 	ix, err := o.index(q.semester)
 	if err != nil {
-		return err
+		return none, err
 	}
 	cadastral, code := strings.ToUpper(pathValue(r, "cadastral_code")), strings.ToUpper(pathValue(r, "omi_zone"))
 	z, ok := ix.Zone(cadastral, code)
 	if !ok {
-		return fault.New(fault.NotFound, "there is no such zone in %s", ix.Semester())
+		return none, fault.New(fault.NotFound, "there is no such zone in %s", ix.Semester())
 	}
-	if out.NotModified(etag(ix.ID()+cadastral+code, 0, 0, f, 0)) {
-		return nil
-	}
-	o.writeAnswer(out, omi.Answer{Zone: z}, true, f, "")
-	return nil
+	return answer(omi.Answer{Zone: z}, true, f, "", etag(ix.ID()+cadastral+code, 0, 0, f, 0)), nil
 }
 
 func pathValue(r *http.Request, name string) string {
@@ -110,28 +106,26 @@ func pathValue(r *http.Request, name string) string {
 }
 
 // zones answers GET /IT-omi/zones?bbox=….
-func (o *OMI) zones(ctx context.Context, r *http.Request, out *api.Encoded) error {
+func (o *OMI) zones(ctx context.Context, r *http.Request) (none api.Reply[api.None], _ error) {
 	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
-		return err
+		return none, err
 	}
 	box, err := q.box()
 	if err != nil {
-		return err
+		return none, err
 	}
 	f, err := q.form(omi.FullGeometry)
 	if err != nil {
-		return err
+		return none, err
 	}
 	ix, err := o.index(q.semester)
 	if err != nil {
-		return err
+		return none, err
 	}
 	f.geojson = true
-	if out.NotModified(etag(ix.ID()+digestOf(q.bbox), box[0], box[1], f, box[2]+box[3])) {
-		return nil
-	}
-	out.Type = geoJSON
-	out.Buf = omi.AppendFeatureCollection(out.Buf, ix.Within(box[0], box[1], box[2], box[3]), f.geometry)
-	return nil
+	return api.Reply[api.None]{
+		Type: geoJSON, JSON: omi.AppendFeatureCollection(nil, ix.Within(box[0], box[1], box[2], box[3]), f.geometry),
+		ETag: etag(ix.ID()+digestOf(q.bbox), box[0], box[1], f, box[2]+box[3]),
+	}, nil
 }

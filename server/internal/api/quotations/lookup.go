@@ -3,12 +3,10 @@ package quotations
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"hash/fnv"
-	"math"
 	"net/http"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/account"
@@ -18,26 +16,26 @@ import (
 
 // lookup answers GET /IT-omi. Everything that can be wrong is found before the
 // lookup is paid for.
-func (o *OMI) lookup(ctx context.Context, r *http.Request, out *api.Encoded) error {
+func (o *OMI) lookup(ctx context.Context, r *http.Request) (none api.Reply[Quotation], _ error) {
 	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
-		return err
+		return none, err
 	}
 	lat, lng, err := q.place()
 	if err != nil {
-		return err
+		return none, err
 	}
 	f, err := q.form(omi.FullGeometry)
 	if err != nil {
-		return err
+		return none, err
 	}
 	metres, err := q.metres()
 	if err != nil {
-		return err
+		return none, err
 	}
 	publications, err := q.publications(o)
 	if err != nil {
-		return err
+		return none, err
 	}
 	ans := omi.Answer{Lat: lat, Lng: lng, Placed: true}
 	found := false
@@ -52,55 +50,35 @@ func (o *OMI) lookup(ctx context.Context, r *http.Request, out *api.Encoded) err
 		id += ans.Zone.Index().ID()
 		message = older(ans.Zone.Index(), newest)
 	}
-	if out.NotModified(etag(id, lat, lng, f, metres)) {
-		return nil
+	tag := etag(id, lat, lng, f, metres)
+	if err := o.spendUnless(ctx, api.Has(r, tag)); err != nil {
+		return none, err
 	}
-	if err := o.spend(ctx, 1); err != nil {
-		return err
-	}
-	o.writeAnswer(out, ans, found, f, message)
-	return nil
+	return answer(ans, found, f, message, tag), nil
 }
 
 // etag names an answer: the publications it rests on, the point and the form. It is weak, since
 // the same answer may be compressed.
 func etag(id string, lat, lng float64, f form, metres float64) string {
-	var b [25]byte
-	for i, v := range [...]float64{lat, lng, metres} {
-		bits := math.Float64bits(v)
-		for k := range 8 {
-			b[8*i+k] = byte(bits >> (8 * k))
-		}
-	}
-	b[24] = byte(f.geometry) << 1
-	if f.geojson {
-		b[24] |= 1
-	}
 	h := fnv.New128a()
-	h.Write(b[:])
-	tag := append(make([]byte, 0, 64), `W/"`...)
-	tag = append(append(tag, id...), '-')
-	var sum [16]byte
-	tag = hex.AppendEncode(tag, h.Sum(sum[:0]))
-	return string(append(tag, '"'))
+	fmt.Fprint(h, lat, lng, metres, f)
+	return `W/"` + id + "-" + hex.EncodeToString(h.Sum(nil)) + `"`
 }
 
-// writeAnswer writes a zone, or that there is none, in the form asked for.
-func (o *OMI) writeAnswer(out *api.Encoded, ans omi.Answer, found bool, f form, message string) {
+// answer is a zone, or that there is none, in the form asked for.
+func answer(ans omi.Answer, found bool, f form, message, tag string) api.Reply[Quotation] {
+	out := api.Reply[Quotation]{Message: message, ETag: tag}
 	switch {
 	case f.geojson && found:
-		out.Type, out.Buf = geoJSON, ans.AppendGeoJSON(out.Buf, f.geometry)
+		out.Type, out.JSON = geoJSON, ans.AppendGeoJSON(nil, f.geometry)
 	case f.geojson:
-		out.Type = geoJSON
-		out.Buf = append(out.Buf, `{"type":"Feature","geometry":null,"properties":{}}`...)
+		out.Type, out.JSON = geoJSON, []byte(`{"type":"Feature","geometry":null,"properties":{}}`)
 	case found:
-		out.Buf = append(out.Buf, api.EnvelopeData...)
-		out.Buf = ans.AppendJSON(out.Buf, f.geometry)
-		out.Buf, _ = jsontext.AppendQuote(append(out.Buf, api.EnvelopeMessage...), message)
-		out.Buf = append(out.Buf, api.EnvelopeEnd...)
+		out.JSON = ans.AppendJSON(nil, f.geometry)
 	default:
-		out.Buf = api.AppendEnvelope(out.Buf, []byte(`{}`), message)
+		out.JSON = []byte(`{}`)
 	}
+	return out
 }
 
 func noZone(lat, lng float64) string {
@@ -132,40 +110,50 @@ func (o *OMI) spend(ctx context.Context, n int) error {
 	return nil
 }
 
+// spendUnless pays for one lookup, but where the client has the answer already.
+func (o *OMI) spendUnless(ctx context.Context, known bool) error {
+	if known {
+		return nil
+	}
+	return o.spend(ctx, 1)
+}
+
 // history answers GET /IT-omi/history. One look at the set, so that no publication
 // comes or goes in the middle of the answer; it costs one lookup.
-func (o *OMI) history(ctx context.Context, r *http.Request, out *api.Encoded) error {
+func (o *OMI) history(ctx context.Context, r *http.Request) (none api.Reply[quotationHistory], _ error) {
 	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
-		return err
+		return none, err
 	}
 	lat, lng, err := q.place()
 	if err != nil {
-		return err
+		return none, err
 	}
 	f, err := q.form(omi.NoGeometry)
 	if err != nil {
-		return err
+		return none, err
 	}
 	if f.geojson {
-		return fault.New(fault.BadLookup, "format of a history must be json")
+		return none, fault.New(fault.BadLookup, "format of a history must be json")
 	}
 	set := o.Publications.Current()
 	if set.Active() == nil {
-		return fault.New(fault.NoPublication, "no publication is loaded")
+		return none, fault.New(fault.NoPublication, "no publication is loaded")
 	}
 	ids := ""
 	for _, ix := range set.All() {
 		ids += ix.ID()
 	}
-	if out.NotModified(etag(digestOf(ids), lat, lng, f, -1)) {
-		return nil
+	tag := etag(digestOf(ids), lat, lng, f, -1)
+	if err := o.spendUnless(ctx, api.Has(r, tag)); err != nil {
+		return none, err
 	}
-	if err := o.spend(ctx, 1); err != nil {
-		return err
+	past := set.History(lat, lng)
+	if len(past) == 0 {
+		none.Message = noZone(lat, lng)
 	}
-	writeHistory(out, set, omi.Answer{Lat: lat, Lng: lng, Placed: true}, f)
-	return nil
+	none.JSON, none.ETag = appendHistory(nil, lat, lng, past, f), tag
+	return none, nil
 }
 
 func digestOf(s string) string {
@@ -180,29 +168,20 @@ const (
 	matchedByZone      = "zone"
 )
 
-func writeHistory(out *api.Encoded, set *omi.Set, ans omi.Answer, f form) {
-	out.Buf = append(out.Buf, api.EnvelopeData+`{"location":{"lat":`...)
-	out.Buf = strconv.AppendFloat(out.Buf, ans.Lat, 'f', -1, 64)
-	out.Buf = append(out.Buf, `,"lng":`...)
-	out.Buf = strconv.AppendFloat(out.Buf, ans.Lng, 'f', -1, 64)
-	out.Buf = append(out.Buf, `},"history":[`...)
-	past := set.History(ans.Lat, ans.Lng)
+func appendHistory(b []byte, lat, lng float64, past []omi.Past, f form) []byte {
+	b = strconv.AppendFloat(append(b, `{"location":{"lat":`...), lat, 'f', -1, 64)
+	b = strconv.AppendFloat(append(b, `,"lng":`...), lng, 'f', -1, 64)
+	b = append(b, `},"history":[`...)
 	for i, p := range past {
 		if i > 0 {
-			out.Buf = append(out.Buf, ',')
+			b = append(b, ',')
 		}
-		out.Buf = omi.Answer{Zone: p.Zone}.AppendJSON(out.Buf, f.geometry)
+		b = omi.Answer{Zone: p.Zone}.AppendJSON(b, f.geometry)
 		how := matchedByPerimeter
 		if p.Named {
 			how = matchedByZone
 		}
-		out.Buf = append(out.Buf[:len(out.Buf)-1], `,"matched_by":"`+how+`"}`...)
+		b = append(b[:len(b)-1], `,"matched_by":"`+how+`"}`...)
 	}
-	out.Buf = append(out.Buf, `]}`+api.EnvelopeMessage...)
-	message := ""
-	if len(past) == 0 {
-		message = noZone(ans.Lat, ans.Lng)
-	}
-	out.Buf, _ = jsontext.AppendQuote(out.Buf, message)
-	out.Buf = append(out.Buf, api.EnvelopeEnd...)
+	return append(b, `]}`...)
 }

@@ -36,13 +36,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request, c *enroll.Certific
 		http.Redirect(w, r, d.URL, http.StatusFound)
 		return
 	}
-	// The provider may lead the form on to other hosts of its own, and browsers
-	// hold the policy of this page against those too.
-	target := "https:"
-	if u, err := url.Parse(d.URL); err == nil && !strings.ContainsAny(u.Host, ";, '") {
-		target = u.Scheme + "://" + u.Host + " https:"
-	}
-	w.Header().Set("Content-Security-Policy", strings.Replace(look.Policy, "form-action 'self'", "form-action "+target, 1))
+	look.Depart(w, d.URL)
 	v := p.blank(r)
 	v.Scripts = []string{"depart.js"}
 	v.Step, v.Departure = "depart", d

@@ -5,7 +5,6 @@ package enrol
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
 	"errors"
 	"log/slog"
@@ -82,55 +81,18 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r.WithContext(enroll.WithActor(r.Context(), "holder")))
 }
 
-// browserCookie holds the secret that ties the credentials to the browser that
-// went through the identification. Where people reach us by https it has a name
-// that no other host can set.
-const (
-	browserCookie = "rogito-holder"
-	secureCookie  = "__Host-" + browserCookie
-)
+// browserTies tie the credentials to the browser that went through the identification.
+func (p *Pages) browserTies() look.Ties { return look.Ties{Name: "rogito-holder", Secure: p.secure} }
 
-func (p *Pages) secured(r *http.Request) bool { return p.secure || r.TLS != nil }
-
-// shown are the secrets that the browser shows, of all cookies of the name that we
-// set: where it is the plain one, another site of the same domain may have put
-// some there, in front of ours.
 func (p *Pages) shown(r *http.Request) (all enroll.Browsers) {
-	name := browserCookie
-	if p.secured(r) {
-		name = secureCookie
-	}
-	for _, c := range r.CookiesNamed(name) {
-		for value := range strings.SplitSeq(c.Value, ".") {
-			all = append(all, enroll.Browser(value))
-		}
+	for _, b := range p.browserTies().Shown(r) {
+		all = append(all, enroll.Browser(b))
 	}
 	return all
 }
 
-// keptBrowsers are the steps, each with a secret of its own, that a browser may
-// have under way: identifications begun in two windows, a video that waits.
-const keptBrowsers = 8
-
-// newBrowser makes a secret for a step that ties the browser, and leaves it
-// there in front of those of the steps before.
 func (p *Pages) newBrowser(w http.ResponseWriter, r *http.Request) enroll.Browser {
-	fresh := rand.Text() + rand.Text()
-	all := []string{fresh}
-	for _, b := range p.shown(r) {
-		if len(b) == len(fresh) && len(all) < keptBrowsers && !slices.Contains(all, string(b)) {
-			all = append(all, string(b))
-		}
-	}
-	c := &http.Cookie{
-		Name: browserCookie, Value: strings.Join(all, "."), Path: "/enrol/" + r.PathValue("id"), MaxAge: 30 * 24 * 3600,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	}
-	if p.secured(r) {
-		c.Name, c.Path, c.Secure = secureCookie, "/", true // the prefix wants the path
-	}
-	http.SetCookie(w, c)
-	return enroll.Browser(fresh)
+	return enroll.Browser(p.browserTies().New(w, r, "/enrol/"+r.PathValue("id"), false))
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request) {

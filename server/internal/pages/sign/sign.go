@@ -5,7 +5,6 @@ package sign
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
 	"errors"
 	"html/template"
@@ -13,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,53 +111,18 @@ func (p *Pages) arrive(r *http.Request, v *people.Visit) *http.Request {
 	return r
 }
 
-// browserCookie holds the secrets that tie codes and identifications to the browser
-// that went through them. Where people reach us by https it has a name that no other
-// host can set.
-const (
-	browserCookie = "rogito-signer"
-	secureCookie  = "__Host-" + browserCookie
-	keptBrowsers  = 8
-)
+// browserTies tie codes and identifications to the browser that went through them.
+func (p *Pages) browserTies() look.Ties { return look.Ties{Name: "rogito-signer", Secure: p.Secure} }
 
-func (p *Pages) secured(r *http.Request) bool { return p.Secure || r.TLS != nil }
-
-// shown are the secrets that the browser shows.
 func (p *Pages) shown(r *http.Request) (all people.Browsers) {
-	name := browserCookie
-	if p.secured(r) {
-		name = secureCookie
-	}
-	for _, c := range r.CookiesNamed(name) {
-		for value := range strings.SplitSeq(c.Value, ".") {
-			all = append(all, people.Browser(value))
-		}
+	for _, b := range p.browserTies().Shown(r) {
+		all = append(all, people.Browser(b))
 	}
 	return all
 }
 
-// newBrowser makes a secret for a step, and leaves it in the browser before those of
-// the steps before. In a frame of another site only a partitioned cookie is kept.
 func (p *Pages) newBrowser(w http.ResponseWriter, r *http.Request, framed bool) people.Browser {
-	fresh := rand.Text() + rand.Text()
-	all := []string{fresh}
-	for _, b := range p.shown(r) {
-		if len(b) == len(fresh) && len(all) < keptBrowsers && !slices.Contains(all, string(b)) {
-			all = append(all, string(b))
-		}
-	}
-	c := &http.Cookie{
-		Name: browserCookie, Value: strings.Join(all, "."), Path: "/sign/" + r.PathValue("record"), MaxAge: 30 * 24 * 3600,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	}
-	if p.secured(r) {
-		c.Name, c.Path, c.Secure = secureCookie, "/", true // the prefix wants the path
-		if framed {
-			c.SameSite, c.Partitioned = http.SameSiteNoneMode, true
-		}
-	}
-	http.SetCookie(w, c)
-	return people.Browser(fresh)
+	return people.Browser(p.browserTies().New(w, r, "/sign/"+r.PathValue("record"), framed))
 }
 
 // view is what a page shows.
@@ -435,13 +398,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request, v *people.Visit) {
 		http.Redirect(w, r, d.URL, http.StatusFound)
 		return
 	}
-	// The provider may lead the form on to other hosts of its own, and browsers
-	// hold the policy of this page against those too.
-	target := "https:"
-	if u, err := url.Parse(d.URL); err == nil && !strings.ContainsAny(u.Host, ";, '") {
-		target = u.Scheme + "://" + u.Host + " https:"
-	}
-	w.Header().Set("Content-Security-Policy", strings.Replace(look.Policy, "form-action 'self'", "form-action "+target, 1))
+	look.Depart(w, d.URL)
 	x := p.blank(v)
 	x.Scripts, x.Departure = []string{"depart.js"}, d
 	p.set.Render(w, r, http.StatusOK, "sign-depart", x)
