@@ -41,5 +41,5 @@ func (l *Log) SequenceSome(ctx context.Context, after int64) (passed int64, err 
 func (l *Log) Forget() {
 	l.known.Store(nil)
 	l.stored.Clear()
-	l.unseen, l.judged = unseen{}, judged{}
+	l.unseen = unseen{}
 }
