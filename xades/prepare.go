@@ -272,6 +272,9 @@ func (p *preparation) mime(f ades.File) string {
 // byte order mark and white space, with a less-than sign and something that
 // can follow it.
 func LooksLikeXML(src ades.Source) bool {
+	if o, ok := src.(*octets); ok && o.xml {
+		return true
+	}
 	head := make([]byte, min(src.Size(), 512))
 	if n, err := src.ReadAt(head, 0); err != nil && !(errors.Is(err, io.EOF) && n == len(head)) {
 		return false

@@ -316,12 +316,15 @@ type octets struct {
 	doc  []byte
 	sig  uint32 // where the ds:Signature begins
 	ref  uint32 // where the ds:Reference begins
+	xml  bool   // they are a canonical document or element, and need not be made to know it
 	once sync.Once
 	data *bytes.Reader
 }
 
 func (s *sigReader) octets(r *xmldsig.Reference) *octets {
-	return &octets{doc: s.doc.Bytes(), sig: s.x.Node.Start, ref: r.Node.Start}
+	g, err := s.x.Region(r)
+	xml := err == nil && !g.Text && g.Set.Keep == nil && (g.Set.Apex.Kind == xmldom.Element || g.Set.Apex.Kind == xmldom.DocumentNode)
+	return &octets{doc: s.doc.Bytes(), sig: s.x.Node.Start, ref: r.Node.Start, xml: xml}
 }
 
 // load writes what was written once before, so that errors cannot happen.

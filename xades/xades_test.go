@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,13 @@ func check(t testing.TB, doc *ades.Document, n int, level string) {
 		t.Fatalf("%d signatures, want %d", len(doc.Signatures), n)
 	}
 	for _, s := range doc.Signatures {
+		for _, f := range s.Content {
+			known := LooksLikeXML(f.Source)
+			b, err := io.ReadAll(io.NewSectionReader(f.Source, 0, f.Source.Size()))
+			if read := LooksLikeXML(bytes.NewReader(b)); err != nil || known != read {
+				t.Errorf("%v: content %q looks like XML: %v, and %v when it was read", err, b[:min(len(b), 20)], known, read)
+			}
+		}
 		if s.Intact() != ades.Yes || len(s.Problems) > 0 {
 			t.Errorf("signature %s: intact %v, value %v, references %+v, problems %v", s.ID, s.Intact(), s.ValueIntact, s.References, s.Problems)
 		}

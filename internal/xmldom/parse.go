@@ -174,7 +174,6 @@ func (p *parser) add(kind Kind, start, end int) (*Node, error) {
 		return nil, fmt.Errorf("%w: more than %d nodes", ErrLimit, p.lim.Nodes)
 	}
 	if len(p.nodes) == 0 {
-		// A tag brings a node, or the text behind it does: one slab mostly does.
 		if err := p.growNodes(); err != nil {
 			return nil, err
 		}

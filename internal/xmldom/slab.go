@@ -9,12 +9,15 @@ var (
 	attrSize  = int(reflect.TypeFor[Attr]().Size())
 )
 
+// slabNodes fill 32 KB, the largest of the allocator's classes.
+const slabNodes = 400
+
 // growNodes makes room for nodes, about as many as are still expected.
 func (p *parser) growNodes() error {
 	if err := p.ctx.Err(); err != nil {
 		return err
 	}
-	k := min(max(p.expected-p.count, 64), 4096)
+	k := min(max(p.expected-p.count, 64), slabNodes)
 	if err := p.d.spend(k * nodeSize); err != nil {
 		return err
 	}
