@@ -25,8 +25,6 @@ import (
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
-
 // sender is a sender that may reach the servers of a test.
 func sender(t *testing.T, db *store.DB, m *master.Key, servers ...*httptest.Server) *Sender {
 	t.Helper()

@@ -1,4 +1,4 @@
-package server_test
+package callback_test
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ var samples = []sample{
 
 func (s sample) code(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile("../docs/callbacks.md")
+	b, err := os.ReadFile("../../../docs/callbacks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
