@@ -152,11 +152,9 @@ func TestFailingReceiverLeavesLittle(t *testing.T) {
 			s.Sign(b64(sitetest.SamplePDF), m{"callback": m{"url": r.URL, "retry": 0}})
 		}
 		room := s.Rooms()
-		for end := time.Now().Add(30 * time.Second); countRows(room, t, `select count(*) from callbacks where active = 0`) < n; await.Pause() {
-			if time.Now().After(end) {
-				t.Fatal("not all deliveries are at their end after 30 s")
-			}
-		}
+		await.Until(t, "all deliveries are at their end", func() bool {
+			return countRows(room, t, `select count(*) from callbacks where active = 0`) >= n
+		})
 		if rows := countRows(room, t, `select count(*) from callbacks`); rows != n {
 			t.Errorf("%d rows for %d deliveries", rows, n)
 		}
