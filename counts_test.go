@@ -1,6 +1,7 @@
 package rogito_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ const (
 	mostMemos  = 12
 	mostLoops  = 9
 	mostKeys   = 130
+	mostSleeps = 20
 )
 
 // keysSince are keys that came after the number was set, each with its reason.
@@ -134,14 +136,51 @@ func TestLoopsAreCounted(t *testing.T) {
 	t.Logf("%d background loops:\n%s", len(all), strings.Join(all, "\n"))
 }
 
+// Tests wait until something is so (internal/await), or have a clock of their own
+// (testing/synctest: a function that has a bubble is not counted). What sleeps is a peer
+// that is slow, a fault that lasts, and what waits where nobody can see it.
+func TestSleepsAreCounted(t *testing.T) {
+	harness := regexp.MustCompile(`_test\.go$|^(\w+/)*\w*test/`)
+	files, sleeps := 0, 0
+	var all []string
+	count := func(path, text string) {
+		path = filepath.ToSlash(path)
+		if !harness.MatchString(path) {
+			return
+		}
+		files++
+		for _, function := range strings.Split(text, "\nfunc ") {
+			n := strings.Count(function, "time."+"Sleep(") // as two words: this file is read as well
+			if n == 0 || strings.Contains(function, "synctest.Test(") {
+				continue
+			}
+			sleeps += n
+			name, _, _ := strings.Cut(function, " {")
+			all = append(all, fmt.Sprintf("%s: %d in func %s", path, n, name))
+		}
+	}
+	for _, root := range []string{".", "test", "tools"} {
+		readBelow(t, root, count, ".go")
+	}
+	if files < 300 || sleeps > mostSleeps {
+		t.Errorf("%d sleeps in %d files of tests, want at most %d:\n%s", sleeps, files, mostSleeps, strings.Join(all, "\n"))
+	}
+	t.Logf("%d sleeps in %d files of tests:\n%s", sleeps, files, strings.Join(all, "\n"))
+}
+
 // read calls f with the text of every file of ours with one of these endings.
 func read(t *testing.T, f func(path, text string), endings ...string) {
 	t.Helper()
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	readBelow(t, ".", f, endings...)
+}
+
+func readBelow(t *testing.T, root string, f func(path, text string), endings ...string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && skipped(path, d.Name()) {
+		if d.IsDir() && path != root && skipped(path, d.Name()) {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !slices.Contains(endings, filepath.Ext(path)) {

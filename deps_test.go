@@ -55,7 +55,7 @@ internal/appearance         internal/limits internal/pdf internal/typeface
 internal/handoff            ades internal/cms
 internal/revision           ades internal/limits internal/pdf internal/pdf/content
 internal/hsm                ades internal/oid internal/pkix
-internal/hsm/hsmtest        internal/hsm
+internal/hsm/hsmtest        internal/await internal/hsm
 internal/draw/drawtest
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
@@ -86,7 +86,7 @@ server/internal/disk        server/internal/fault
 server/internal/store       server/internal/disk server/internal/fault server/internal/span
 server/internal/intent      server/internal/store
 server/internal/master      internal/hsm server/internal/disk server/internal/store
-server/internal/store/storetest  server/internal/master server/internal/store
+server/internal/store/storetest  internal/await server/internal/master server/internal/store
 server/internal/blob        server/internal/disk server/internal/fault server/internal/master server/internal/store server/internal/span
 server/internal/idempotency server/internal/disk server/internal/fault server/internal/master server/internal/store
 server/internal/backup      server/internal/blob server/internal/disk server/internal/master server/internal/store

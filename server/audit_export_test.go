@@ -69,8 +69,7 @@ func TestAuditIsExported(t *testing.T) {
 	if size, err := room.Parts().Audit.Size(t.Context()); err != nil || res.Entries != size {
 		t.Errorf("%d of %d entries: %v", res.Entries, size, err)
 	}
-	p := &patient{s, room}
-	if f := p.examine(true)["audit export"]; f.State != doctor.FindingOK {
+	if f := s.Examine(true)["audit export"]; f.State != doctor.FindingOK {
 		t.Errorf("%+v", f)
 	}
 }
@@ -91,12 +90,11 @@ func TestAuditIsExportedToABucket(t *testing.T) {
 	if all, err := room.Exports(t.Context()); err != nil || len(all) == 0 {
 		t.Errorf("%v %v", all, err)
 	}
-	p := &patient{s, room}
-	if f := p.examine(true)["audit export"]; f.State != doctor.FindingOK {
+	if f := s.Examine(true)["audit export"]; f.State != doctor.FindingOK {
 		t.Errorf("%+v", f)
 	}
-	p.Config.Audit.Export = strings.Replace(at, "s3://", "s3://no-such-", 1)
-	if f := p.examine(true)["audit export"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "no-such-") {
+	s.Config.Audit.Export = strings.Replace(at, "s3://", "s3://no-such-", 1)
+	if f := s.Examine(true)["audit export"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "no-such-") {
 		t.Errorf("%+v", f)
 	}
 }

@@ -73,9 +73,8 @@ func TestDoctorLeavesNothing(t *testing.T) {
 		return n
 	}
 	before := files()
-	p := &patient{site: s}
 	for range 3 {
-		if f := p.examine(true)["blobs"]; f.State == doctor.FindingBad {
+		if f := s.Examine(true)["blobs"]; f.State == doctor.FindingBad {
 			t.Fatalf("%+v", f)
 		}
 	}

@@ -113,7 +113,7 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 		return err == nil
 	}
 	told := func() bool {
-		found := (&patient{site: s}).examine(true)["signing keys"]
+		found := s.Examine(true)["signing keys"]
 		return strings.Contains(found.Text, "still in the token")
 	}
 	token.DestroyAnswer.Store(pkcs11.CKR_ACTION_PROHIBITED)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -74,7 +75,9 @@ func TestTwoWorkersOneResult(t *testing.T) {
 					return
 				}
 				met = true
-				time.Sleep(2 * lease) // nobody renews it
+				await.Until(t, "the lease is over", func() bool { // nobody renews it
+					return countRows(room, t, fmt.Sprintf(`select count(*) from signatures where id = '%s' and lease_until < %d`, record, time.Now().UnixMilli())) == 1
+				})
 				if err := errors.Join(sweep(other), work(other)); err != nil || record != id {
 					t.Errorf("the other worker: %v", err)
 				}

@@ -136,12 +136,12 @@ func TestMailServers(t *testing.T) {
 func TestDoctorTriesMail(t *testing.T) {
 	t.Parallel()
 	office, set := postOffice(t, "tls")
-	p := &patient{site: newSite(t, set)}
-	if f := p.examine(true)["mail"]; f.State != doctor.FindingOK {
+	s := newSite(t, set)
+	if f := s.Examine(true)["mail"]; f.State != doctor.FindingOK {
 		t.Errorf("%+v", f)
 	}
-	p.Config.Mail.Server = "127.0.0.1:9"
-	if f := p.examine(true)["mail"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "127.0.0.1:9") || strings.Contains(f.Text, "canary") {
+	s.Config.Mail.Server = "127.0.0.1:9"
+	if f := s.Examine(true)["mail"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "127.0.0.1:9") || strings.Contains(f.Text, "canary") {
 		t.Errorf("%+v", f)
 	}
 	if len(office.Letters) > 0 {

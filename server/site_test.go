@@ -39,7 +39,6 @@ var (
 	enrollAt       = sitetest.EnrollAt
 	execute        = sitetest.Execute
 	field          = sitetest.Field
-	flip           = sitetest.Flip
 	get            = sitetest.Get
 	holding        = sitetest.Holding
 	newEurope      = sitetest.NewEurope

@@ -43,7 +43,7 @@ var unreachable = map[int]elsewhere{
 	132: {"it stands on a page, where codes are given", "internal/people/people_test.go", "TestCodesAreGuessed"},
 	312: {"it stands on a page, where the holder is identified", "internal/enroll/enrol_test.go", "TestIdentificationBySignature"},
 	313: {"it stands on a page, where a provider's answer arrives", "internal/identify/identify_test.go", "TestRefusedIdentifications"},
-	654: {"here the page is open", "pages_test.go", "TestCheckRefused"},
+	654: {"here the page is open", "internal/pages/check/check_test.go", "TestCheckRefused"},
 	285: {"in a sandbox a sample of quotations stands in where nothing is imported", "internal/api/quotations/omi_none_test.go", "TestNoPublicationIsLoaded"},
 }
 

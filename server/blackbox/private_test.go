@@ -76,11 +76,7 @@ func TestPrivateFiles(t *testing.T) {
 	for _, what := range []string{"verify", "video", "signature"} {
 		open = append(open, p.half(what))
 	}
-	for end := time.Now().Add(await.Limit); len(n.spooled(t, filepath.Join(n.args[1], "spool"))) < 2; await.Pause() {
-		if time.Now().After(end) {
-			t.Fatal("nothing was spooled")
-		}
-	}
+	await.Until(t, "two are spooled", func() bool { return len(n.spooled(t, filepath.Join(n.args[1], "spool"))) >= 2 })
 	n.kill()
 	for _, c := range open {
 		c.Close()

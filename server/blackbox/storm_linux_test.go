@@ -262,18 +262,17 @@ func (s *storm) freeze(n *node) {
 // ready waits until a server says that it is, or that it is not.
 func (s *storm) ready(n *node, want int) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	var last error
+	for range await.Within(time.Minute) {
 		resp, err := http.Get(n.url() + "/readyz")
-		if err == nil {
+		if last = err; err == nil {
 			_ = resp.Body.Close()
 			if resp.StatusCode == want {
 				return
 			}
 		}
-		if time.Now().After(end) {
-			s.t.Fatalf("%s is not %d in a minute: %v", n.addr, want, err)
-		}
 	}
+	s.t.Fatalf("%s is not %d in a minute: %v", n.addr, want, last)
 }
 
 // database is a connection to the server that writes now.
@@ -298,21 +297,19 @@ func figure(t *testing.T, db *pgx.Conn, query string) (n int) {
 // settle waits until every record has ended and every end was told.
 func (s *storm) settle() {
 	s.t.Helper()
-	db, begun := s.database(), time.Now()
+	db := s.database()
 	for _, n := range s.nodes {
 		s.ready(n, http.StatusOK)
 	}
-	for {
-		waiting := figure(s.t, db, `select count(*) from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN')`)
-		untold := s.told.missing(s.ids)
+	var waiting, untold int
+	for range await.Within(s.settled) {
+		waiting = figure(s.t, db, `select count(*) from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN')`)
+		untold = s.told.missing(s.ids)
 		if waiting == 0 && untold == 0 {
 			return
 		}
-		if time.Since(begun) > s.settled {
-			s.t.Fatalf("%v after the last was acknowledged %d records wait, and %d ends were not told", s.settled, waiting, untold)
-		}
-		time.Sleep(200 * time.Millisecond)
 	}
+	s.t.Fatalf("%v after the last was acknowledged %d records wait, and %d ends were not told", s.settled, waiting, untold)
 }
 
 // bare is 119 without a reason.

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/yardstick"
 	"rogito.dev/rogito/trust"
 )
@@ -73,14 +74,13 @@ func start(path string, cmd *exec.Cmd) (p process, err error) {
 	if err := errors.Join(l.Close(), cmd.Start()); err != nil {
 		return p, err
 	}
-	for range 500 {
+	for range await.Within(await.Limit) {
 		if res, err := http.Get(p.url + path); err == nil {
 			res.Body.Close()
 			if res.StatusCode == http.StatusOK {
 				return p, nil
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	p.end()
 	return p, fmt.Errorf("%s does not answer", cmd.Path)

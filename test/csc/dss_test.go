@@ -1,33 +1,29 @@
 package csc
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+
+	"rogito.dev/rogito/test/dialog"
 )
 
 // dss is one warm process of the European validator for all tests.
 var dss oracle
 
 type oracle struct {
-	mu  sync.Mutex
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	no  string // why it cannot be asked
+	dialog.Program
+	no string // why it cannot be asked
 }
 
 // start starts it, once; it says so where that is not possible.
 func (o *oracle) start(t testing.TB) bool {
 	t.Helper()
-	if o.cmd != nil || o.no != "" {
+	if o.Runs() || o.no != "" {
 		return o.no == ""
 	}
 	dir := os.Getenv("ROGITO_SHARED")
@@ -41,40 +37,21 @@ func (o *oracle) start(t testing.TB) bool {
 	if err == nil {
 		_, err = exec.LookPath("java")
 	}
+	if err == nil {
+		err = o.Start(exec.Command(program, "serve"))
+	}
 	if err != nil {
 		o.no = err.Error()
-		return false
 	}
-	cmd := exec.Command(program, "serve")
-	cmd.Stderr = os.Stderr
-	if o.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		o.no = err.Error()
-		return false
-	}
-	o.cmd, o.out = cmd, bufio.NewReaderSize(out, 1<<20)
-	return true
-}
-
-func (o *oracle) stop() {
-	if o.cmd != nil {
-		o.in.Close()
-		_ = o.cmd.Wait()
-	}
+	return err == nil
 }
 
 // passed demands that DSS says TOTAL-PASSED of every signature, at the level
 // (without "BASELINE": "PAdES-B"). Where it is not installed it says so.
 func (o *oracle) passed(t testing.TB, doc []byte, name, level string, detached []byte, anchors ...string) {
 	t.Helper()
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.Lock()
+	defer o.Unlock()
 	if !o.start(t) {
 		t.Logf("SKIPPED: DSS is not asked: %s", o.no)
 		return
@@ -96,16 +73,9 @@ func (o *oracle) passed(t testing.TB, doc []byte, name, level string, detached [
 	if detached != nil {
 		ask["detached"] = []string{write("content", detached)}
 	}
-	line, err := json.Marshal(ask)
+	answer, err := o.Ask(ask)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.in.Write(append(line, '\n')); err != nil {
-		t.Fatalf("ask DSS: %v", err)
-	}
-	answer, err := o.out.ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("answer of DSS: %v", err)
+		t.Fatalf("DSS: %v", err)
 	}
 	var v struct {
 		Exception  string

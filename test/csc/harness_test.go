@@ -39,7 +39,7 @@ var all = os.Getenv("ROGITO_CSC") == "all"
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	dss.stop()
+	dss.Stop()
 	if shared.p != nil {
 		shared.p.Close()
 	}

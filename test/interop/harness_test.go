@@ -4,20 +4,18 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/test/dialog"
 )
 
 // pki answers on loopback for as long as the tests run; rootPEM is its anchor.
@@ -49,8 +47,8 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer dss.stop()
-	defer jsonDSS.stop()
+	defer dss.Stop()
+	defer jsonDSS.Stop()
 	if code := m.Run(); code != 0 {
 		return code // a table is of a run in which all went well, or not written
 	}
@@ -151,63 +149,31 @@ type TSReport struct {
 // dss is one warm process for all tests.
 var dss oracle
 
-type oracle struct {
-	mu  sync.Mutex
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
+type oracle struct{ dialog.Program }
 
 func (o *oracle) start(t testing.TB) {
 	t.Helper()
-	if o.cmd != nil {
+	if o.Runs() {
 		return
 	}
 	tool(t, "java")
-	o.cmd = exec.Command(filepath.Join(shared(t), "oracle", "bin", "dss"), "serve")
-	o.cmd.Stderr = os.Stderr
-	var err error
-	if o.in, err = o.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := o.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.out = bufio.NewReaderSize(out, 1<<20)
-	if err := o.cmd.Start(); err != nil {
-		o.cmd = nil
+	if err := o.Start(exec.Command(filepath.Join(shared(t), "oracle", "bin", "dss"), "serve")); err != nil {
 		t.Skipf("SKIPPED: DSS does not start: %v", err)
 	}
-}
-
-func (o *oracle) stop() {
-	if o.cmd == nil {
-		return
-	}
-	o.in.Close()
-	_ = o.cmd.Wait()
 }
 
 // Validate asks DSS about a file; without other anchors ours is trusted.
 func (o *oracle) Validate(t testing.TB, ask Ask) Verdict {
 	t.Helper()
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.Lock()
+	defer o.Unlock()
 	o.start(t)
 	if ask.Trust == nil {
 		ask.Trust = []string{rootPEM}
 	}
-	line, err := json.Marshal(ask)
+	answer, err := o.Program.Ask(ask)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.in.Write(append(line, '\n')); err != nil {
-		t.Fatalf("ask DSS: %v", err)
-	}
-	answer, err := o.out.ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("answer of DSS: %v", err)
+		t.Fatalf("DSS: %v", err)
 	}
 	v := Verdict{Raw: string(bytes.TrimSpace(answer))}
 	if err := json.Unmarshal(answer, &v); err != nil {

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto"
@@ -13,28 +12,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/jades"
+	"rogito.dev/rogito/test/dialog"
 )
 
 // jsonDSS is EU DSS for JSON signatures: a program of its own, since the oracle
 // knows none. One serves all tests.
 var jsonDSS jsonOracle
 
-type jsonOracle struct {
-	mu  sync.Mutex
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
+type jsonOracle struct{ dialog.Program }
 
 func (o *jsonOracle) start(t testing.TB) {
 	t.Helper()
-	if o.cmd != nil {
+	if o.Runs() {
 		return
 	}
 	if !full {
@@ -42,49 +36,24 @@ func (o *jsonOracle) start(t testing.TB) {
 	}
 	java, classes := built(t, "dssjades")
 	c := exec.Command(java, "-Xmx1g", "-XX:+UseSerialGC", "-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", classes, "dssjades.Main", rootPEM)
-	c.Stderr = os.Stderr
-	var err error
-	if o.in, err = c.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.out = bufio.NewReaderSize(out, 1<<20)
-	if err := c.Start(); err != nil {
+	if err := o.Start(c); err != nil {
 		t.Skipf("SKIPPED: DSS does not start: %v", err)
-	}
-	o.cmd = c
-}
-
-func (o *jsonOracle) stop() {
-	if o.cmd != nil {
-		o.in.Close()
-		_ = o.cmd.Wait()
 	}
 }
 
 // ask sends a request and wants an answer without an exception.
 func (o *jsonOracle) ask(t testing.TB, request map[string]any) Verdict {
 	t.Helper()
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.Lock()
+	defer o.Unlock()
 	o.start(t)
-	line, err := json.Marshal(request)
+	answer, err := o.Program.Ask(request)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.in.Write(append(line, '\n')); err != nil {
-		t.Fatalf("ask DSS: %v", err)
-	}
-	answer, err := o.out.ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("answer of DSS: %v", err)
+		t.Fatalf("DSS: %v", err)
 	}
 	v := Verdict{Raw: string(bytes.TrimSpace(answer))}
 	if err := json.Unmarshal(answer, &v); err != nil || v.Exception != "" {
-		t.Fatalf("answer of DSS to %s: %v: %s", line, err, answer)
+		t.Fatalf("answer of DSS to %v: %v: %s", request, err, answer)
 	}
 	return v
 }

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,6 +21,7 @@ import (
 	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/test/dialog"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/tsl"
 )
@@ -137,8 +137,7 @@ func (b *listBench) ours(t *testing.T, c corpus.Case) []listVerdict {
 type listBench struct {
 	store  *trust.Store
 	policy *policy.Policy
-	in     io.Writer
-	out    *bufio.Reader
+	dss    dialog.Program
 }
 
 // startDSS builds the program of dsslists where it is not built yet, and
@@ -150,20 +149,10 @@ func (b *listBench) startDSS(t *testing.T, folder, anchors string) {
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
 		"-cp", classes, "dsslists.Main",
 		folder, anchors)
-	c.Stderr = os.Stderr
-	in, err := c.StdinPipe()
-	if err != nil {
+	if err := b.dss.Start(c); err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); _ = c.Wait() })
-	b.in, b.out = in, bufio.NewReader(out)
+	t.Cleanup(b.dss.Stop)
 	var hello struct {
 		Lists []struct {
 			Territory string
@@ -171,7 +160,11 @@ func (b *listBench) startDSS(t *testing.T, folder, anchors string) {
 		}
 		Anchors int
 	}
-	if err := b.answer(&hello); err != nil {
+	line, err := b.dss.Line()
+	if err == nil {
+		err = json.Unmarshal(line, &hello)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	verified := 0
@@ -181,14 +174,6 @@ func (b *listBench) startDSS(t *testing.T, folder, anchors string) {
 		}
 	}
 	t.Logf("DSS: %d of %d lists verify, %d anchors", verified, len(hello.Lists), hello.Anchors)
-}
-
-func (b *listBench) answer(into any) error {
-	line, err := b.out.ReadBytes('\n')
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(line, into)
 }
 
 // theirs asks DSS about a file of the corpus.
@@ -230,16 +215,13 @@ func (b *listBench) ask(t *testing.T, file string, at time.Time, detached []stri
 
 func (b *listBench) put(t *testing.T, ask any) ([]listVerdict, string) {
 	t.Helper()
-	line, err := json.Marshal(ask)
-	if err == nil {
-		_, err = b.in.Write(append(line, '\n'))
-	}
 	var got struct {
 		Signatures []listVerdict
 		Exception  string
 	}
+	line, err := b.dss.Ask(ask)
 	if err == nil {
-		err = b.answer(&got)
+		err = json.Unmarshal(line, &got)
 	}
 	if err != nil {
 		t.Fatal(err)

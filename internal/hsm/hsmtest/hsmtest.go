@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/hsm"
 )
 
@@ -36,11 +36,12 @@ type Board struct {
 // Await waits until so many signatures are under way.
 func (b *Board) Await(t testing.TB, n uint64) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); b.Signing.Load() != n; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d signatures under way, want %d", b.Signing.Load(), n)
+	for range await.Within(await.Limit) {
+		if b.Signing.Load() == n {
+			return
 		}
 	}
+	t.Fatalf("%d signatures under way, want %d", b.Signing.Load(), n)
 }
 
 // Live is how many sessions are open now.

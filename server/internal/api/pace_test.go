@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rogito.dev/rogito/internal/await"
@@ -74,36 +76,54 @@ func (w *waits) WaitsForClient(since time.Time) {
 	}
 }
 
+// pipes is a listener whose connections are in memory, so that a test has its own
+// clock.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error { close(p); return nil }
+func (pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
 // TestServersOwnTime: what a server takes between two pieces of a body is not held
 // against its client, however little of it has come.
 func TestServersOwnTime(t *testing.T) {
 	const patience = 300 * time.Millisecond
-	a := testAPI(Options{MaxInFlight: 2, Timeout: time.Minute, Patience: patience})
-	var reads waits
-	s := httptest.NewUnstartedServer(a.Handler())
-	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return peer.WithWaiter(ctx, &reads) }
-	s.Start()
-	defer s.Close()
-	c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(time.Minute))
-	const body = `{"name":"a"}`
-	fmt.Fprintf(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:3])
-	for reads.n.Load() < 2 || a.running.Load() > 0 { // until it waits for more
-		await.Pause()
-	}
-	a.running.Add(2) // others take its place
-	io.WriteString(c, body[3:6])
-	time.Sleep(3 * patience)
-	a.running.Add(-2)
-	time.Sleep(patience / 10)
-	io.WriteString(c, body[6:])
-	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
-		t.Errorf("%q %v", line, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		a := testAPI(Options{MaxInFlight: 2, Timeout: time.Minute, Patience: patience})
+		var reads waits
+		s := &http.Server{
+			Handler:     a.Handler(),
+			ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return peer.WithWaiter(ctx, &reads) },
+		}
+		defer s.Close()
+		l := make(pipes)
+		go s.Serve(l)
+		c, theirs := net.Pipe()
+		defer c.Close()
+		l <- theirs
+		c.SetDeadline(time.Now().Add(time.Minute))
+		const body = `{"name":"a"}`
+		fmt.Fprintf(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:3])
+		synctest.Wait()
+		if reads.n.Load() < 2 || a.running.Load() > 0 {
+			t.Fatal("it does not wait for more")
+		}
+		a.running.Add(2) // others take its place
+		io.WriteString(c, body[3:6])
+		time.Sleep(3 * patience)
+		a.running.Add(-2)
+		time.Sleep(patience / 10)
+		io.WriteString(c, body[6:])
+		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
+			t.Errorf("%q %v", line, err)
+		}
+	})
 }
 
 // TestHangingUpGivesThePlaceBack: places are counted exactly, however a request

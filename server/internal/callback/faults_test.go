@@ -25,8 +25,6 @@ import (
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
-
 // sender is a sender that may reach the servers of a test.
 func sender(t *testing.T, db *store.DB, m *master.Key, servers ...*httptest.Server) *Sender {
 	t.Helper()
@@ -70,7 +68,10 @@ func (s *Sender) newest(t *testing.T, account string) *Delivery {
 // those to another.
 func TestSlowReceiversDelayNobodyElse(t *testing.T) {
 	gone := make(chan struct{})
+	var crowd atomic.Int32
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		crowd.Add(1)
+		defer crowd.Add(-1)
 		for {
 			select {
 			case <-gone:
@@ -111,7 +112,7 @@ func TestSlowReceiversDelayNobodyElse(t *testing.T) {
 			defer cancel()
 			_ = q.Stop(ctx) // what is slow is cut off
 		}()
-		time.Sleep(500 * time.Millisecond)
+		await.Until(t, "the crowd has all that it may have", func() bool { return crowd.Load() == perHost })
 		const others = 30
 		var begun [others]time.Time
 		for i := range begun {

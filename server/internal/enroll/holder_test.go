@@ -15,8 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/fault"
@@ -89,7 +89,16 @@ func TestEvidenceIsNotReplaced(t *testing.T) {
 		late := make(chan int, 1)
 		begun := make(chan struct{})
 		go func() { // somebody else who has the link: begun before, ended after
-			resp, err := http.Post(c.CertificateLink, w.FormDataContentType(), pr)
+			req, err := http.NewRequest("POST", c.CertificateLink, pr)
+			if err != nil {
+				late <- 0
+				return
+			}
+			req.Header.Set("Content-Type", w.FormDataContentType())
+			req.Header.Set("Expect", "100-continue") // the body goes once the page reads it
+			asks := &http.Transport{ExpectContinueTimeout: await.Limit}
+			defer asks.CloseIdleConnections()
+			resp, err := asks.RoundTrip(req)
 			if err != nil {
 				late <- 0
 				return
@@ -104,7 +113,6 @@ func TestEvidenceIsNotReplaced(t *testing.T) {
 			close(begun)
 		}()
 		<-begun
-		time.Sleep(50 * time.Millisecond)
 		if code, page := s.Upload(c.CertificateLink, "video", sitetest.EvidenceFiles); code != 200 {
 			t.Fatalf("%d %s", code, page)
 		}

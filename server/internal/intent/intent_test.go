@@ -52,7 +52,13 @@ func TestChangeAndPermitsTakeTurns(t *testing.T) {
 			write("permit", c.permit, func() { close(held); <-release })
 			<-held
 			write("change", func(tx *store.Tx) error { return intent.Forbid(ctx, tx, c.of, "x") }, func() {})
-			time.Sleep(200 * time.Millisecond) // it waits
+			if db.Dialect() == store.PostgreSQL {
+				await.Until(t, "the change waits", func() bool {
+					return storetest.Count(t, db, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == 1
+				})
+			} else {
+				time.Sleep(200 * time.Millisecond) // it waits for the one writer, and shows it nowhere
+			}
 			write("later permit", c.permit, func() {})
 			await.Never(t, 200*time.Millisecond, name+": something before the permit under way was over", func() bool {
 				mu.Lock()

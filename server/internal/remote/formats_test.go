@@ -405,11 +405,10 @@ func TestAccountsPassedThrough(t *testing.T) {
 func (f *far) finally(id string) *record {
 	f.T.Helper()
 	var r *record
-	for range 600 {
+	for range await.Within(await.Limit) {
 		if r = f.Record(f.Do("GET", "/signatures/"+id, nil)); r.State == "DONE" || r.State == "ERROR" {
 			break
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	return r
 }

@@ -95,10 +95,8 @@ func TestAccountsKilled(t *testing.T) {
 						postBatch(x, who, 8, i >= 2, names[i])
 					}()
 				}
-				for end := time.Now().Add(20 * time.Second); len(p.Sent()) == before && time.Now().Before(end); {
-					time.Sleep(5 * time.Millisecond)
-				}
-				time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond)
+				await.Until(t, "a digest is sent", func() bool { return len(p.Sent()) > before })
+				await.Moment(0, 120*time.Millisecond)
 				x.Kill()
 				for range 4 {
 					<-done
@@ -153,7 +151,7 @@ func ids(p *program) (all []string) {
 func finalOf(p *program, id string) *record {
 	p.T.Helper()
 	r := &record{}
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for range await.Within(await.Limit) {
 		a, err := apitest.Send(context.Background(), http.DefaultClient, "GET", "http://"+p.Addr+"/signatures/"+id, nil, "Authorization", "Bearer "+p.Box().Token)
 		if err == nil && a.Open() == nil && json.Unmarshal(a.Data, r) == nil && (r.State == "DONE" || r.State == "ERROR") {
 			return r
@@ -219,12 +217,10 @@ func TestAccountsQualified(t *testing.T) {
 		var v struct {
 			Signatures []struct{ Qualification string } `json:"signatureReportList"`
 		}
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		await.Until(t, "the lists are loaded", func() bool {
 			a := s.Do("POST", "/verify", m{"inputDocument": b64(e.Signed())})
-			if json.Unmarshal(a.Data, &v) == nil && len(v.Signatures) == 1 && v.Signatures[0].Qualification == "QESig" {
-				break // the lists are loaded
-			}
-		}
+			return json.Unmarshal(a.Data, &v) == nil && len(v.Signatures) == 1 && v.Signatures[0].Qualification == "QESig"
+		})
 		d := f.device("good", "automatic")
 		r := signFar(s, "automatic", server.SandboxCredentials{Username: d.Name, Password: d.Password}, b64(sitetest.SamplePDF), m{"options": m{"level": "LT"}})
 		if r.State != "DONE" {

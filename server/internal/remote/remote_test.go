@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -98,9 +99,17 @@ func TestRemoteFaults(t *testing.T) {
 			return conn.Close() == nil
 		}
 	}
-	hang := func(http.ResponseWriter, int, map[string]any) bool {
-		time.Sleep(2500 * time.Millisecond)
-		return true
+	hang := func(w http.ResponseWriter, _ int, _ map[string]any) bool {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(await.Limit))
+		if _, err := io.Copy(io.Discard, conn); err != nil {
+			t.Errorf("nobody hung up: %v", err)
+		}
+		return conn.Close() == nil
 	}
 	for _, x := range []struct {
 		name, method string
@@ -342,15 +351,16 @@ func TestRemoteKilled(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	for _, async := range []bool{false, true} {
-		asked := make(chan bool, 1)
+		asked, killed := make(chan bool, 1), make(chan struct{})
 		intercept(p, "signatures/signHash", func(_ http.ResponseWriter, _ int, _ map[string]any) bool {
 			asked <- true
-			time.Sleep(time.Second)
+			<-killed
 			return false
 		})
 		go x.PostAs(c, m{"asyncSignature": async, "level": "B"}, fmt.Sprint("key", async))
 		<-asked
 		x.Kill()
+		close(killed)
 		intercept(p, "signatures/signHash", nil)
 		x.Start()
 		var r *record

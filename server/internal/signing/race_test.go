@@ -458,10 +458,7 @@ func TestChangeWaitsForPermittedUse(t *testing.T) {
 							t.Fatalf("%s against %s: the change does not come about: %v", c.name, w.name, err)
 						}
 					}
-					time.Sleep(5 * time.Millisecond)
-					if acknowledged.Load() != 0 {
-						t.Errorf("%s against %s: acknowledged before the permitted use", c.name, w.name)
-					}
+					await.Never(t, 5*time.Millisecond, c.name+" against "+w.name+": acknowledged before the permitted use", func() bool { return acknowledged.Load() != 0 })
 				}
 				x.intended.Store(&hook)
 				if err := x.sign(w, r); err != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -312,11 +312,9 @@ func TestLimitsOfTheOperator(t *testing.T) {
 			if _, err := tx.Exec(ctx, `update things set n = 4 where id = 'a'`); err != nil {
 				return err
 			}
-			for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-				if storetest.Count(t, db, `select count(*) from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`) == 0 {
-					break
-				}
-			}
+			await.Until(t, "the connection is ended", func() bool {
+				return storetest.Count(t, db, `select count(*) from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`) == 0
+			})
 			_, err := tx.Exec(ctx, `update things set n = 5 where id = 'a'`)
 			return err
 		})

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -145,7 +145,7 @@ func TestCarry(t *testing.T) {
 					write(func(tx *store.Tx) error { return errors.Join(add(tx), no) }, no)
 				}
 			}
-			time.Sleep(50 * time.Millisecond) // for all to wait: they share the commit, or do not
+			await.Until(t, "all wait", func() bool { return db.Waiting() == 16 }) // they share the commit, or do not
 			close(filled)
 			all.Wait()
 		}

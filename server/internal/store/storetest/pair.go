@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -113,16 +114,14 @@ func (p *Pair) start(m *member) {
 		p.t.Fatalf("start PostgreSQL: %v", err)
 	}
 	m.process = cmd.Process
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		conn, err := pgx.Connect(context.Background(), p.address(m, "postgres"))
-		if err == nil {
+	for range await.Within(await.Limit) {
+		var conn *pgx.Conn
+		if conn, err = pgx.Connect(context.Background(), p.address(m, "postgres")); err == nil {
 			_ = conn.Close(context.Background())
 			return
 		}
-		if time.Now().After(end) {
-			p.t.Fatalf("PostgreSQL does not answer: %v: %s", err, p.Log())
-		}
 	}
+	p.t.Fatalf("PostgreSQL does not answer: %v: %s", err, p.Log())
 }
 
 // end stops a server: SIGINT is fast, SIGQUIT immediate, as a crash.

@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // PgBouncer is the address of a database behind a pooler that shares sessions by the mode
@@ -66,16 +67,15 @@ func PgBouncer(t testing.TB, database, mode string, settings ...string) string {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
 	address := "postgres://" + to.User + "@" + net.JoinHostPort("127.0.0.1", port) + "/" + url.PathEscape(to.Database) + "?sslmode=disable"
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		conn, err := pgx.Connect(context.Background(), address+"&default_query_exec_mode=simple_protocol")
-		if err == nil {
+	for range await.Within(await.Limit) {
+		var conn *pgx.Conn
+		if conn, err = pgx.Connect(context.Background(), address+"&default_query_exec_mode=simple_protocol"); err == nil {
 			_ = conn.Close(context.Background())
 			return address
 		}
-		if time.Now().After(end) {
-			t.Fatalf("PgBouncer does not answer: %v: %s", err, said)
-		}
 	}
+	t.Fatalf("PgBouncer does not answer: %v: %s", err, said)
+	return ""
 }
 
 func isFile(path string) bool {

@@ -1,4 +1,4 @@
-package server_test
+package doctor_test
 
 import (
 	"net/http"
@@ -43,11 +43,10 @@ func TestDoctorListsTheBucket(t *testing.T) {
 		many[i] = b64(sitetest.SampleTXT)
 	}
 	s.Sign(many, m{"signatureType": "cades", "options": m{"batch": true}})
-	p := &patient{s, s.Rooms()}
 	mu.Lock()
 	counting = true
 	mu.Unlock()
-	if f := p.examine(true)["records"]; f.State == doctor.FindingBad {
+	if f := s.Examine(true)["records"]; f.State == doctor.FindingBad {
 		t.Errorf("%+v", f)
 	}
 	mu.Lock()

@@ -1,4 +1,4 @@
-package server_test
+package signing_test
 
 import (
 	"bytes"

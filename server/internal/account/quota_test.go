@@ -1,4 +1,4 @@
-package server_test
+package account_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package server_test
+package callback_test
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ var samples = []sample{
 
 func (s sample) code(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile("../docs/callbacks.md")
+	b, err := os.ReadFile("../../../docs/callbacks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,11 +152,9 @@ func TestFailingReceiverLeavesLittle(t *testing.T) {
 			s.Sign(b64(sitetest.SamplePDF), m{"callback": m{"url": r.URL, "retry": 0}})
 		}
 		room := s.Rooms()
-		for end := time.Now().Add(30 * time.Second); countRows(room, t, `select count(*) from callbacks where active = 0`) < n; await.Pause() {
-			if time.Now().After(end) {
-				t.Fatal("not all deliveries are at their end after 30 s")
-			}
-		}
+		await.Until(t, "all deliveries are at their end", func() bool {
+			return countRows(room, t, `select count(*) from callbacks where active = 0`) >= n
+		})
 		if rows := countRows(room, t, `select count(*) from callbacks`); rows != n {
 			t.Errorf("%d rows for %d deliveries", rows, n)
 		}

@@ -1,4 +1,4 @@
-package server_test
+package doctor_test
 
 import (
 	"bytes"
@@ -20,18 +20,6 @@ import (
 type patient struct {
 	*site
 	room *server.Server
-}
-
-// examine asks the doctor.
-func (p *patient) examine(quick bool) map[string]doctor.Finding {
-	p.T.Helper()
-	cfg := p.Config
-	cfg.Log.Level = "error"
-	found := map[string]doctor.Finding{}
-	for _, f := range server.Doctor(context.Background(), cfg, doctor.Options{Quick: quick}) {
-		found[f.Part] = f
-	}
-	return found
 }
 
 func (p *patient) write(query string, args ...any) {
@@ -80,7 +68,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 		user := s.Box.Certificates["automatic"].Username
 		of := `username = '` + user + `'`
 		id := value[string](p, `select id from credentials where `+of)
-		for _, f := range p.examine(false) {
+		for _, f := range p.Examine(false) {
 			if f.State == doctor.FindingBad {
 				t.Fatalf("before anything was damaged: %+v", f)
 			}
@@ -137,7 +125,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				undo := c.damage()
-				found := p.examine(false)[c.part]
+				found := p.Examine(false)[c.part]
 				undo()
 				if found.State != doctor.FindingBad || !strings.Contains(found.Text, c.want) || found.Advice == "" {
 					t.Errorf("%+v, want %q", found, c.want)
@@ -145,7 +133,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 			})
 		}
 		for _, quick := range []bool{false, true} {
-			for _, f := range p.examine(quick) {
+			for _, f := range p.Examine(quick) {
 				if f.State == doctor.FindingBad {
 					t.Errorf("after everything was mended: %+v", f)
 				}

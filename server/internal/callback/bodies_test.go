@@ -1,4 +1,4 @@
-package server_test
+package callback_test
 
 import (
 	"encoding/json"

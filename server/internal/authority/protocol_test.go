@@ -1,4 +1,4 @@
-package server_test
+package authority_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/server/servertest/sitetest"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -14,7 +15,7 @@ import (
 // spoken badly gets the protocol's own refusal.
 func TestTimestampAuthorityRefusals(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := sitetest.NewSite(t)
 	for name, c := range map[string]struct {
 		method, mediaType, body string
 		status, code            int
@@ -28,7 +29,7 @@ func TestTimestampAuthorityRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, b := s.Raw(c.method, "/tsa", c.body, "Content-Type", c.mediaType)
-			var a answer
+			var a sitetest.Answer
 			if err := json.Unmarshal(b, &a); err != nil || resp.Header.Get("Content-Type") != "application/json" {
 				t.Fatalf("%v: %s %q", err, resp.Header.Get("Content-Type"), b)
 			}
