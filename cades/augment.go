@@ -15,11 +15,10 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// Augment raises every signature in a file to a level and writes the new file.
-// T adds a signature time-stamp where there is none; LT adds the validation
-// data of every chain; LTA adds an archive time-stamp, each time it is asked
-// for. What is there already keeps its bytes. A signature that does not verify
-// is not raised.
+// Augment raises every signature in a file to a level and writes the new file. T adds a signature
+// time-stamp if there is none; LT adds the validation data of every chain; LTA adds another archive
+// time-stamp each time. Existing data keeps its bytes. Augment refuses a file with a signature that
+// does not verify.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	a, err := openRaiser(src, r)
 	if err != nil {
@@ -44,12 +43,12 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	return err
 }
 
-// raiser holds a file while it is raised.
+// raiser is a file being augmented.
 type raiser struct {
 	sd     *cms.SignedData
 	in     surroundings
 	r      ades.AugmentOptions
-	signed []*ades.Signature // facts before anything was changed
+	signed []*ades.Signature // facts before the changes
 }
 
 func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
@@ -81,7 +80,7 @@ func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 	return a, nil
 }
 
-// intact refuses to lend time-stamps to a broken signature.
+// intact returns an error if a signature is broken: a time-stamp would make it look valid.
 func (a *raiser) intact() error {
 	var err error
 	if a.signed, err = readSignedData(a.sd, a.in); err != nil {
@@ -156,9 +155,8 @@ func addBundle(sd *cms.SignedData, b ades.Bundle) {
 	}
 }
 
-// addToToken puts validation data into the newest archive time-stamp of a
-// signer: where an archive-time-stamp-v2 covers the fields of the SignedData,
-// they must stay as they are.
+// addToToken puts validation data into a signer's newest archive time-stamp. An
+// archive-time-stamp-v2 covers the fields of the SignedData, which must therefore not change.
 func (a *raiser) addToToken(i int, b ades.Bundle) error {
 	si := a.sd.SignerInfos[i]
 	last := newestArchive(si)
@@ -182,7 +180,7 @@ func (a *raiser) addToToken(i int, b ades.Bundle) error {
 	return err
 }
 
-// newestArchive is the archive time-stamp made last, nil when there is none.
+// newestArchive is the latest archive time-stamp, or nil.
 func newestArchive(si *cms.SignerInfo) *stamp {
 	var last *stamp
 	var at time.Time
@@ -195,7 +193,7 @@ func newestArchive(si *cms.SignerInfo) *stamp {
 	return last
 }
 
-// replaced is an attribute with one of its values changed for another.
+// replaced returns an attribute with one of its values replaced.
 func replaced(a cms.Attribute, old, with []byte) []byte {
 	values, found := make([][]byte, len(a.Values)), false
 	for i, v := range a.Values {
@@ -236,7 +234,7 @@ func (a *raiser) stampArchives(ctx context.Context) error {
 	return nil
 }
 
-// newIndex is the ats-hash-index-v3 over everything there is now.
+// newIndex is the ats-hash-index-v3 over everything present.
 func newIndex(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo) []byte {
 	x := hashIndex{hash: h}
 	list := func(items [][]byte) []byte {
@@ -260,7 +258,7 @@ func newIndex(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo) []byte {
 	return cms.TLV(cms.TagSequence, cms.DigestAlgorithm(h), list(x.certs), list(x.revs), list(x.unsigns))
 }
 
-// withIndex puts the hash index into the token's unsigned attributes.
+// withIndex adds the hash index to the token's unsigned attributes.
 func withIndex(token, index []byte) ([]byte, error) {
 	sd, err := cms.ParseBytes(token)
 	if err != nil {
@@ -275,9 +273,8 @@ func withIndex(token, index []byte) ([]byte, error) {
 	return sd.Bytes()
 }
 
-// leaves are the certificates whose chains a set of signatures stands on:
-// signers, counter-signers, and the units of all their time-stamps. It is an
-// error when one of them is not in the file.
+// leaves returns the certificates whose chains need validation data: signers, counter-signers, and
+// the units of all their time-stamps. It is an error if one of them is not in the file.
 func leaves(sigs []*ades.Signature) ([][]byte, error) {
 	var out [][]byte
 	for _, s := range sigs {
@@ -300,8 +297,7 @@ func leaves(sigs []*ades.Signature) ([][]byte, error) {
 	return out, nil
 }
 
-// bundleOf is all evidence that a set of signatures and their time-stamps
-// carries.
+// bundleOf returns all evidence carried by signatures and their time-stamps.
 func bundleOf(sigs []*ades.Signature) ades.Bundle {
 	var b ades.Bundle
 	seen := map[string]bool{}
