@@ -5,10 +5,9 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// locate resolves the dictionary of a signature and checks its byte range
-// against the bytes of the file (see EN 319 142-1, 5.3 and ISO 32000-2,
-// 12.8.1). What is wrong is fatal: a signature that covers anything else than
-// a whole revision without its own Contents proves nothing.
+// locate resolves the dictionary of a signature and checks its byte range against the bytes of the
+// file (see EN 319 142-1, 5.3 and ISO 32000-2, 12.8.1). Errors are fatal: a signature must cover a
+// whole revision except for its own Contents.
 func (r *reader) locate(f *found) {
 	f.dict = &pdf.Dict{}
 	o, err := r.doc.Resolve(f.value)
@@ -40,7 +39,7 @@ func (r *reader) locate(f *found) {
 	f.rangeOK = !f.broken()
 }
 
-// parseRange reads the four numbers.
+// parseRange parses the four numbers.
 func (r *reader) parseRange(f *found) bool {
 	where := f.path + "/ByteRange"
 	o, err := r.doc.Resolve(f.dict.Get("ByteRange"))
@@ -79,8 +78,7 @@ func (r *reader) parseRange(f *found) bool {
 	return false
 }
 
-// checkGap compares the gap with the Contents string: it must be that, with
-// its angle brackets, and nothing else.
+// checkGap checks that the gap is exactly the Contents string with its angle brackets.
 func (r *reader) checkGap(f *found) bool {
 	where := f.path + "/ByteRange"
 	base := r.doc.Base()
@@ -101,7 +99,7 @@ func (r *reader) checkGap(f *found) bool {
 	return true
 }
 
-// checkEnd finds the revision that the second range closes.
+// checkEnd finds the revision that ends with the second range.
 func (r *reader) checkEnd(f *found) bool {
 	end := f.end - r.doc.Base()
 	size := r.doc.Size()
@@ -112,7 +110,7 @@ func (r *reader) checkEnd(f *found) bool {
 	}
 	revs := r.doc.Revisions()
 	if rev := revs[len(revs)-1]; rev.EOF == 0 && end == size {
-		f.revision, f.covers = rev.Number, true // the marker is missing, and nothing was added
+		f.revision, f.covers = rev.Number, true // the end marker is missing, and nothing was appended
 		return true
 	}
 	for i, rev := range revs {
@@ -132,8 +130,7 @@ func (r *reader) checkEnd(f *found) bool {
 	return false
 }
 
-// checkDictionary compares the dictionary in the signed revision with the one
-// in the last: a later revision may not replace it.
+// checkDictionary checks that no later revision has replaced the dictionary.
 func (r *reader) checkDictionary(f *found) {
 	span, _ := f.dict.Span("Contents")
 	if span.End+r.doc.Base() > f.end {
@@ -163,7 +160,7 @@ func (r *reader) checkDictionary(f *found) {
 	}
 }
 
-// checkDirect looks a dictionary up by its field's full name.
+// checkDirect looks up a dictionary by its field's full name.
 func (r *reader) checkDirect(f *found, old *pdf.Document) {
 	all, _, err := fields(old)
 	if err == nil && len(f.fields) > 0 {
