@@ -29,8 +29,8 @@ func isRecord(id string) bool {
 	return id == oid.AttrEvidenceRecord || id == oid.AttrEvidenceRecordExt
 }
 
-// records reads the evidence records of the signers, the innermost first (RFC 4998, appendix A).
-// Each is over the SignedData without itself and later records.
+// records reads the evidence records of the signers, oldest first. Each is over the SignedData
+// without itself and later records.
 func (r *reader) records(out []*ades.Signature) error {
 	var list []evidenceRecord
 	for i, si := range r.sd.SignerInfos {

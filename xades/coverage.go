@@ -330,7 +330,7 @@ func (p *partition) visit(n *xmldom.Node) {
 //
 // Children that are content with equal coverage are skipped.
 func (p *partition) children(n *xmldom.Node, content bool, do func(*xmldom.Node)) {
-	begun, dropped := false, false // text since the last digested element, and behind an undigested one
+	begun, dropped := false, false // text since the last element, and behind one that a reference leaves out
 	var before, end *xmldom.Node   // the text just before, and the last one before the next element
 	alike := false                 // unmarked nodes have a coverage that was recorded
 	at := n.Inner                  // where the next node begins, unless an empty section is there

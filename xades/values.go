@@ -40,7 +40,7 @@ func declaration(n *xmldom.Node, prefix string) string {
 // loose reports whether a value uses a prefix whose declaration a region leaves out.
 func (p *partition) loose(doc *xmldom.Document) bool {
 	var exclusive []*xmldsig.Region
-	words := false // the region starts with an element that is not in the default namespace
+	words := false // a prefixed element is at the top of a region, or declares the default namespace
 	for _, r := range p.regs {
 		if r.region.Method.Exclusive && !r.region.Text {
 			exclusive = append(exclusive, r.region)

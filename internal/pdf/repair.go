@@ -9,17 +9,16 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// found is an object that the scan came across.
+// found is an object found by the scan.
 type found struct {
 	ref    Ref
 	offset int64
 }
 
-// foundCost is what an object that was found takes, in all lists and maps.
+// foundCost is the memory for an object found, in all lists and maps.
 const foundCost = 160
 
-// repair looks for objects and trailers from the first byte to the last. The
-// document then has a single revision.
+// repair scans the whole file for objects and trailers. The document then has a single revision.
 func (d *Document) repair(password string) error {
 	broken := d.repaired
 	d.sections, d.revisions, d.trailer, d.crypt = nil, nil, nil, nil
@@ -42,8 +41,8 @@ func (d *Document) repair(password string) error {
 	return d.findCatalog(broken)
 }
 
-// tableAnew makes one section, and a trailer, of the objects that stand in the
-// file; what object streams hold is not among them yet.
+// tableAnew makes one section, and a trailer, of the objects in the file, except for those in
+// object streams.
 func (d *Document) tableAnew() ([]found, error) {
 	objects, trailers, err := d.scan()
 	if err != nil {
@@ -61,7 +60,7 @@ func (d *Document) tableAnew() ([]found, error) {
 	return objects, nil
 }
 
-// entriesOf lists objects; of several with one number the last in the file counts.
+// entriesOf lists objects; the last one in the file with a number wins.
 func entriesOf(objects []found) map[int]entry {
 	all := make(map[int]entry, len(objects))
 	for _, f := range objects {
@@ -70,8 +69,8 @@ func entriesOf(objects []found) map[int]entry {
 	return all
 }
 
-// outside leaves out what was found within the data of a stream: a file that is
-// attached as it is has objects too.
+// outside removes what was found within the data of a stream: an attached file may contain objects
+// too.
 func (d *Document) outside(objects []found) ([]found, error) {
 	out := objects[:0:0]
 	end := int64(0)
@@ -91,8 +90,8 @@ func (d *Document) outside(objects []found) ([]found, error) {
 	return out, nil
 }
 
-// findCatalog looks for the catalog where the trailer names none that can be
-// read: the last one in the file that has pages.
+// findCatalog finds the catalog if the trailer has no usable reference to it: the last one in the
+// file that has pages.
 func (d *Document) findCatalog(broken error) error {
 	usable := func(ref Ref) bool {
 		c, err := d.Dict(ref)
@@ -137,14 +136,14 @@ func (d *Document) findCatalog(broken error) error {
 	return nil
 }
 
-// scan finds "num gen obj" and "trailer" wherever they stand.
+// scan finds "num gen obj" and "trailer" anywhere.
 func (d *Document) scan() (objects []found, trailers []int64, err error) {
 	const step, overlap = 256 << 10, 64
 	for at := int64(0); at < d.size; at += step {
 		if err := d.work.ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		// What stands before decides whether digits at the border are a whole number.
+		// The bytes before decide whether digits at the border are a whole number.
 		lead := min(at, int64(len(endOfFile)))
 		buf, err := d.read(at-lead, step+overlap+int(lead))
 		if err != nil {
@@ -181,7 +180,7 @@ func (d *Document) scan() (objects []found, trailers []int64, err error) {
 	return objects, trailers, nil
 }
 
-// objectBefore looks whether "obj" stands at i with two numbers before it.
+// objectBefore checks whether "obj" is at i with two numbers before it.
 func objectBefore(buf []byte, i int) (found, bool) {
 	if !bytes.HasPrefix(buf[i:], []byte("obj")) || i+3 < len(buf) && class[buf[i+3]] == classRegular {
 		return found{}, false
@@ -192,14 +191,14 @@ func objectBefore(buf []byte, i int) (found, bool) {
 	}
 	num, at, ok := numberBefore(buf, at)
 	if !ok || num > limits.PDFObjects || at > 0 && class[buf[at-1]] == classRegular && !bytes.HasSuffix(buf[:at], endOfFile) {
-		return found{}, false // some begin their update right behind the marker
+		return found{}, false // some updates begin right behind the marker
 	}
 	return found{Ref{int(num), int(gen)}, int64(at)}, true
 }
 
 var endOfFile = []byte("%%EOF")
 
-// beginsObject reports whether the head of an object stands in these bytes.
+// beginsObject reports whether these bytes contain the head of an object.
 func beginsObject(b []byte) bool {
 	for i := 0; ; i++ {
 		k := bytes.Index(b[i:], []byte("obj"))
@@ -213,7 +212,7 @@ func beginsObject(b []byte) bool {
 	}
 }
 
-// numberBefore reads the digits before position i, white space between.
+// numberBefore reads the digits before position i, skipping white space.
 func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
 	end := i
 	for end > 0 && class[buf[end-1]] == classSpace {
@@ -230,8 +229,7 @@ func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
 	return n, at, ok
 }
 
-// rebuildTrailer puts together what trailers and cross-reference streams say,
-// the later ones first.
+// rebuildTrailer merges trailers and cross-reference streams; later ones take precedence.
 func (d *Document) rebuildTrailer(trailers []int64, objects []found) *Dict {
 	out := &Dict{}
 	take := func(t *Dict) {
@@ -288,8 +286,8 @@ func (d *Document) probe(f found, word string) *Dict {
 	return nil
 }
 
-// addCompressed adds the objects inside object streams that stand in the file
-// after, or without, a plain definition of the same number.
+// addCompressed adds the objects in object streams unless a plain definition of the same number
+// follows in the file.
 func (d *Document) addCompressed(objects []found) error {
 	all := entriesOf(objects)
 	for _, f := range objects {
@@ -305,7 +303,7 @@ func (d *Document) addCompressed(objects []found) error {
 			if errors.Is(err, ades.ErrPassword) || errors.Is(err, limits.ErrBudget) || interrupted(err) {
 				return err
 			}
-			continue // one bad stream does not make the rest unreadable
+			continue // one bad stream must not make the rest unreadable
 		}
 		for i, num := range os.numbers {
 			if e, ok := all[num]; !ok || e.kind == entryInStream || e.offset < f.offset {

@@ -1,7 +1,7 @@
 package pkix
 
-// Embedded finds the certificates of a degenerate PKCS#7 bundle
-// (SignedData without signers, as CAs publish their issuers).
+// Embedded returns the certificates of a degenerate PKCS#7 bundle (SignedData without signers), in
+// which CAs publish issuers.
 func Embedded(der []byte) [][]byte {
 	r, ok := one(der, tagSequence)
 	if !ok {

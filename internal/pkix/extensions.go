@@ -14,8 +14,8 @@ type PolicyConstraints struct{ RequireExplicit, InhibitMapping int }
 // NameConstraints of RFC 5280 section 4.2.1.10.
 type NameConstraints struct {
 	Permitted, Excluded []GeneralName
-	// MinMax is set when a subtree carries minimum or maximum, which RFC 5280
-	// does not allow and this package does not understand.
+	// MinMax: a subtree has minimum or maximum, which RFC 5280 does not allow and this package does
+	// not support.
 	MinMax bool
 }
 
@@ -30,7 +30,7 @@ type GeneralName struct {
 // DistributionPoint says where a certificate's revocation list is.
 type DistributionPoint struct {
 	URLs      []string
-	Names     []GeneralName // full name, whole
+	Names     []GeneralName // the whole full name
 	Relative  []byte        // nameRelativeToCRLIssuer, the RDN's content
 	CRLIssuer []GeneralName
 	Reasons   uint16 // 0 means all
@@ -52,7 +52,7 @@ func (c *Certificate) parseExtensions(body []byte) error {
 		}
 		for _, seen := range c.Extensions {
 			if seen.OID == x.OID {
-				c.BadExtensions = append(c.BadExtensions, x.OID) // RFC 5280 4.2: never twice
+				c.BadExtensions = append(c.BadExtensions, x.OID) // RFC 5280, 4.2: at most once
 			}
 		}
 		c.Extensions = append(c.Extensions, x)
@@ -78,7 +78,7 @@ func parseExtension(body reader) (Extension, bool) {
 	return x, ok
 }
 
-// apply reads one extension into the certificate; false when it is malformed.
+// apply parses one extension into the certificate; false if it is malformed.
 func (c *Certificate) apply(x Extension) (ok bool) {
 	switch x.OID {
 	case "2.5.29.14":

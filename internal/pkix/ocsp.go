@@ -13,7 +13,7 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Status is what revocation data says of a certificate.
+// Status is the status of a certificate.
 type Status string
 
 const (
@@ -22,20 +22,20 @@ const (
 	StatusUnknown Status = "unknown"
 )
 
-// ReasonRemoveFromCRL is the reason of RFC 5280 section 5.3.1 that lifts a hold.
+// ReasonRemoveFromCRL is the reason of RFC 5280, 5.3.1 that ends a hold.
 const ReasonRemoveFromCRL = 8
 
-// OCSPResponse is a response of RFC 6960 with a basic response inside.
+// OCSPResponse is a response of RFC 6960 with a basic response.
 type OCSPResponse struct {
 	Raw              []byte // the whole OCSPResponse
 	signed                  // ResponseData
-	ResponderName    []byte // DER of the Name; nil when named by key
+	ResponderName    []byte // DER of the Name; nil if identified by key
 	ResponderKeyHash []byte
 	ProducedAt       time.Time
 	Responses        []SingleResponse
 	Nonce            []byte
 	Certificates     [][]byte
-	CriticalUnknown  bool // an unknown critical extension of the response
+	CriticalUnknown  bool // the response has an unknown critical extension
 }
 
 // SingleResponse is the answer about one certificate.
@@ -48,15 +48,14 @@ type SingleResponse struct {
 	Reason                        int
 	ThisUpdate, NextUpdate        time.Time
 	ArchiveCutoff                 time.Time
-	CertHash                      []byte // of the positive statement of Common PKI, with CertHashAlgorithm
+	CertHash                      []byte // from the positive statement of Common PKI, with CertHashAlgorithm
 	CertHashAlgorithm             crypto.Hash
 	CriticalUnknown               bool
 }
 
 const oidBasicOCSP = "1.3.6.1.5.5.7.48.1.1"
 
-// ParseOCSPResponse reads a whole OCSPResponse, or a BasicOCSPResponse alone,
-// as CMS carries it.
+// ParseOCSPResponse parses a whole OCSPResponse, or only a BasicOCSPResponse, as in CMS.
 func ParseOCSPResponse(der []byte) (*OCSPResponse, error) {
 	o := new(OCSPResponse)
 	if err := o.parse(der); err != nil {
@@ -65,7 +64,7 @@ func ParseOCSPResponse(der []byte) (*OCSPResponse, error) {
 	return o, nil
 }
 
-// WrapBasicOCSP makes a whole OCSPResponse of a BasicOCSPResponse.
+// WrapBasicOCSP makes an OCSPResponse from a BasicOCSPResponse.
 func WrapBasicOCSP(basic []byte) []byte {
 	return encode(tagSequence,
 		[]byte{tagEnumerated, 1, 0},
@@ -299,8 +298,7 @@ func (s *SingleResponse) About(cert, issuer *Certificate) bool {
 			bytes.Equal(oid.Sum(s.Hash, issuer.RawSubject), s.IssuerNameHash))
 }
 
-// RespondedBy reports whether the response names this certificate as its
-// responder.
+// RespondedBy reports whether the response names this certificate as its responder.
 func (o *OCSPResponse) RespondedBy(c *Certificate) bool {
 	if o.ResponderName != nil {
 		return EqualNames(o.ResponderName, c.RawSubject)
@@ -317,9 +315,8 @@ func (o *OCSPResponse) CheckSignatureFrom(responder *Certificate) error {
 	return CheckSignature(o.SignatureAlgorithm, responder.PublicKey, o.RawTBS, o.Signature)
 }
 
-// NewOCSPRequest asks about one certificate, with a nonce unless it is nil.
-// CertID uses SHA-1, which every responder knows and which is no weakness
-// there.
+// NewOCSPRequest makes a request for one certificate, with a nonce unless it is nil. CertID uses
+// SHA-1, which every responder supports and which is not a weakness there.
 func NewOCSPRequest(cert, issuer *Certificate, nonce []byte) []byte {
 	name, key := sha1.Sum(issuer.RawSubject), sha1.Sum(issuer.KeyBits())
 	id := encode(tagSequence,
