@@ -64,8 +64,8 @@ func (l *lexer) end() error {
 	return errShort
 }
 
-// space skips white space and comments. At the end of a window that is not the last it keeps one
-// byte, so that a token is never split.
+// space skips white space and comments. It may reach the end of a window; unless that is the last,
+// callers then read more, so that a token is never split.
 func (l *lexer) space() {
 	for l.pos < len(l.buf) {
 		c := l.buf[l.pos]

@@ -23,10 +23,9 @@ const (
 	isLook // an appearance: a stream, or a dictionary of streams
 )
 
-// annotTypes are the types that the standard gives to keys of annotations and
-// fields (ISO 32000-2, tables 166, 170, 172 to 184, 189, 191, 226, 228, 232). A
-// reader that meets another type may leave out the annotation, or the page with
-// everything on it. Values of fields are judged by themselves.
+// annotTypes are the standard's types of the keys of annotations and fields (ISO 32000-2, tables
+// 166, 170, 172 to 184, 189, 191, 226, 228, 232). For another type a reader may omit the
+// annotation, or everything on its page. Values of fields are judged separately.
 var annotTypes = map[pdf.Name]kinds{
 	"Type": isName, "Subtype": isName, "FT": isName, "AS": isName, "H": isName, "RT": isName, "IT": isName, "Name": isName, "CP": isName, "Sy": isName,
 	"T": isText, "TU": isText, "TM": isText, "NM": isText, "M": isText, "DA": isText, "DS": isText, "Contents": isText, "Lang": isText,
@@ -59,9 +58,9 @@ var (
 	}
 )
 
-// mistyped finds a key whose value is of another type than the standard gives
-// it, stands elsewhere by itself, or nowhere, and was not so before. MuPDF draws
-// nothing of a page with an annotation that refers to nothing.
+// mistyped finds a key whose value has a type other than the standard's, is unexpectedly indirect,
+// or is null, and was not so before. MuPDF draws nothing of a page with an annotation that refers
+// to nothing.
 func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.Name, bool) {
 	if is == nil {
 		return "", false
@@ -74,7 +73,7 @@ func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.
 			return e.Key, true
 		}
 		if was != nil && !was.Has(e.Key) && null {
-			return e.Key, true // for some readers the key is there
+			return e.Key, true // some readers treat the key as present
 		}
 	}
 	if _, looks := types["AP"]; looks {
@@ -83,7 +82,7 @@ func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.
 	return "", false
 }
 
-// isOf reports whether a value is of one of the kinds, or absent.
+// isOf reports whether a value has one of the types, or is absent.
 func (m *model) isOf(o pdf.Object, want kinds) bool {
 	v, err := m.doc.Resolve(o)
 	if err != nil {
