@@ -9,7 +9,7 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// work is a writer that counts against what one document may cost.
+// work is a writer that charges the costs of one document.
 type work struct {
 	w io.Writer
 	s *sigReader
@@ -40,7 +40,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 	return k.Buffer.Write(p)
 }
 
-// writeContent writes a content as it is signed: in base64url, or as it is.
+// writeContent writes a content as it is signed: in base64url or unencoded.
 func writeContent(w io.Writer, src ades.Source, unencoded bool) error {
 	in := io.NewSectionReader(src, 0, src.Size())
 	if unencoded {
