@@ -15,33 +15,33 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// ImportOptions changes how a publication is read; the zero value is the strict way.
+// ImportOptions changes how a publication is read; the zero value is strict.
 type ImportOptions struct {
-	// AllowMixed takes files of different semesters; that of the values rules.
+	// AllowMixed accepts files of different semesters; that of the values is used.
 	AllowMixed bool
-	// AllowPartial takes a publication in which less than half of the zones have a
-	// perimeter, or of which files were left out for their names.
+	// AllowPartial accepts a publication in which less than half of the zones have a perimeter, or
+	// of which files were ignored because of their names.
 	AllowPartial bool
-	// Workers is how many files are read at once; 0 is one per processor.
+	// Workers is how many files are read concurrently; 0 is one per processor.
 	Workers int
-	// Progress, if set, is told how many bytes of how many have been unpacked. It is
-	// called from several goroutines.
+	// Progress, if set, is called with how many bytes of how many have been unpacked, from several
+	// goroutines.
 	Progress func(done, total int64)
 
 	sample bool // mark the report
 }
 
-// found is what one file turned out to be; one of table and perimeter, or neither.
+// found is the result of one file: a table, a perimeter, or neither.
 type found struct {
 	order     int
 	name      string
 	table     *table
 	perimeter *perimeter
-	err       error // why a perimeter was left out
-	leftOut   bool  // a table or a perimeter that is not taken for its name
+	err       error // why a perimeter was skipped
+	leftOut   bool  // a table or a perimeter that was ignored because of its name
 }
 
-// gatherer reads the files of a supply side by side.
+// gatherer reads the files of a supply concurrently.
 type gatherer struct {
 	fileSet *fileSet
 	opts    ImportOptions
@@ -53,8 +53,8 @@ type gatherer struct {
 	found []found
 }
 
-// gather reads every file. The order of the outcome is that of the supply, whatever
-// the order in which workers finished.
+// gather reads every file. The results have the order of the supply, regardless of when workers
+// finished.
 func gather(ctx context.Context, s *fileSet, opts ImportOptions) ([]found, error) {
 	g := &gatherer{fileSet: s, opts: opts}
 	for _, src := range s.sources {
@@ -108,8 +108,8 @@ func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.Ca
 	}
 }
 
-// one reads a file and files what it is. It returns the buffer for the next file,
-// and an error only where the publication is to be refused.
+// one reads a file and records the result. It returns the buffer for the next file, and an error
+// only if the publication is to be refused.
 func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]byte, error) {
 	buf, err := g.fileSet.read(src, buf)
 	var refused *RefusedError
@@ -124,7 +124,7 @@ func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]b
 		}
 	case err != nil:
 	case isArchive(buf):
-		return nil, g.nested(src, buf, scratch, depth+1) // the buffer stays with the archive
+		return nil, g.nested(src, buf, scratch, depth+1) // the archive keeps the buffer
 	case isTable(buf):
 		if f.table, err = readTable(buf, scratch.words); err != nil {
 			return buf, err
@@ -140,7 +140,7 @@ func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]b
 	return buf, nil
 }
 
-// namedLikeOurs says whether a file that cannot be recognised should have been.
+// namedLikeOurs reports whether a file that was not recognised should have been, by its name.
 func namedLikeOurs(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".kml" || ext == ".csv"

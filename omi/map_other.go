@@ -4,7 +4,7 @@ package omi
 
 import "os"
 
-// mapFile reads a file where it cannot be mapped.
+// mapFile reads a file on systems where it cannot be mapped.
 func mapFile(path string) (b []byte, unmap func(), err error) {
 	b, err = os.ReadFile(path)
 	return b, func() {}, err
