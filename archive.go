@@ -21,16 +21,16 @@ func Archived(ctx context.Context, src ades.Source) ([]ades.File, []ades.Problem
 	if err != nil {
 		return nil, nil, err
 	}
-	files = slices.DeleteFunc(files, litter)
+	files = slices.DeleteFunc(files, isSystemFile)
 	if i := batchReport(files); i >= 0 {
 		files = slices.Delete(files, i, i+1)
 	}
 	return files, problems, nil
 }
 
-// litter reports whether f was added to the archive by an operating system. Such files have their
-// own formats, are not shown to users, and need no signature in a plain archive.
-func litter(f ades.File) bool {
+// isSystemFile reports whether f was added to the archive by an operating system. Such files have
+// their own formats, are not shown to users, and need no signature in a plain archive.
+func isSystemFile(f ades.File) bool {
 	base := path.Base(f.Name)
 	mark := ""
 	switch {

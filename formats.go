@@ -72,7 +72,7 @@ type Form struct {
 
 func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	o, c := &d.o, d.o.CAdES
-	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.paying(ctx).Files[0].Source) == KindCMS
+	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.metered(ctx).Files[0].Source) == KindCMS
 	if d.in.Digest != nil || cms {
 		c.MimeType = "" // the content is not read
 	}
@@ -97,10 +97,10 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 		if err := d.stampParallel(ctx, content, &c); err != nil {
 			return err
 		}
-		d.inner, err = cades.Parallel(d.in.paying(ctx).Files[0].Source, content, o.SignParams, c)
+		d.inner, err = cades.Parallel(d.in.metered(ctx).Files[0].Source, content, o.SignParams, c)
 		return err
 	}
-	src, err := d.in.only()
+	src, err := d.in.single()
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (d *Draft) stampContent(ctx context.Context, content ades.Source, c *cades.
 // taken from the file if it was not given separately.
 func (d *Draft) stampParallel(ctx context.Context, content ades.Source, c *cades.Options) error {
 	if d.o.ContentTimestamp && content == nil {
-		doc, err := cades.Read(ctx, d.in.paying(ctx).Files[0].Source, ades.ReadOptions{})
+		doc, err := cades.Read(ctx, d.in.metered(ctx).Files[0].Source, ades.ReadOptions{})
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (d *Draft) stampParallel(ctx context.Context, content ades.Source, c *cades
 
 // prepareCounter prepares a counter-signature on the next signature of a CMS file or a JWS.
 func (d *Draft) prepareCounter(ctx context.Context, read reader, counter func(src ades.Source, id string) (ades.Draft, error)) error {
-	src := d.in.paying(ctx).Files[0].Source
+	src := d.in.metered(ctx).Files[0].Source
 	doc, err := read(ctx, src, ades.ReadOptions{})
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func formCAdES(in Input, o *Options) Form {
 }
 
 func preparePAdES(ctx context.Context, d *Draft) error {
-	src, err := d.in.only()
+	src, err := d.in.single()
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func prepareASiC(ctx context.Context, d *Draft) (err error) {
 	if d.o.ContentTimestamp {
 		a.ContentStamper = d.o.Stamper
 	}
-	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.paying(ctx).Files[0].Source) == KindASiC {
+	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.metered(ctx).Files[0].Source) == KindASiC {
 		d.inner, err = asic.Parallel(ctx, d.in.Files[0].Source, d.o.SignParams, a)
 	} else {
 		d.inner, err = asic.Prepare(ctx, d.in.Files, d.o.SignParams, a)
@@ -280,7 +280,7 @@ func preparePKCS1(_ context.Context, d *Draft) error {
 		d.inner, err = pkcs1.PrepareDigest(d.in.Digest, p)
 		return err
 	}
-	src, err := d.in.only()
+	src, err := d.in.single()
 	if err != nil {
 		return err
 	}

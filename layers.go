@@ -40,7 +40,7 @@ type nest struct {
 func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	read, kind := sniff(f.Source)
 	if read == nil {
-		n.names(f, level)
+		n.noteNotJudged(f, level)
 		return nil
 	}
 	l := &report.Layer{Level: level, Name: f.Name}
@@ -54,13 +54,13 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
 		return err
 	case errors.Is(err, ErrNotSigned) && kind == KindTimestampedData:
-		return n.mail(f, level)
+		return n.openMail(f, level)
 	case errors.Is(err, ErrNotSigned):
 		return nil
-	case errors.Is(err, asic.ErrNotContainer) && n.names(f, level):
+	case errors.Is(err, asic.ErrNotContainer) && n.noteNotJudged(f, level):
 		return nil
 	case errors.Is(err, asic.ErrNotContainer):
-		return n.archive(f, level)
+		return n.openArchive(f, level)
 	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
 		why := finding.TooLong.Problem("")
 		l.Broken = &why
@@ -86,12 +86,12 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		n.broken(l, f, kind, finding.CutOff.Malformed("PDF", ""))
 	}
 	if level == 0 && l.Document != nil {
-		if err := n.given(l.Document, f); err != nil {
+		if err := n.checkExpected(l.Document, f); err != nil {
 			return err
 		}
 	}
 	n.facts.Layers = append(n.facts.Layers, l)
-	return n.inside(l, f.Source, level, nil)
+	return n.openContent(l, f.Source, level, nil)
 }
 
 // unsigned reports whether a document is readable and has neither signature nor time-stamp.
@@ -102,7 +102,7 @@ func unsigned(d *ades.Document) bool {
 // notSigned records what is known about an unsigned document: that it is signed in a way that is
 // not judged, or that a signature was removed.
 func (n *nest) notSigned(d *ades.Document, f ades.File, kind Kind, level int) {
-	_ = kind == KindZIP && n.names(f, level)
+	_ = kind == KindZIP && n.noteNotJudged(f, level)
 	for _, p := range d.Problems {
 		if p.Code == finding.PDFSignatureGone.Code {
 			n.facts.Notes = append(n.facts.Notes, p)
@@ -110,8 +110,8 @@ func (n *nest) notSigned(d *ades.Document, f ades.File, kind Kind, level int) {
 	}
 }
 
-// names records a file that is signed in a way that is not judged.
-func (n *nest) names(f ades.File, level int) bool {
+// noteNotJudged records a file that is signed in a way that is not judged.
+func (n *nest) noteNotJudged(f ades.File, level int) bool {
 	what := named(f.Source)
 	if what == "" {
 		return false
@@ -123,9 +123,9 @@ func (n *nest) names(f ades.File, level int) bool {
 	return true
 }
 
-// archive handles a ZIP that is no container. With Recursive its files are opened, and the verdict
-// is about them.
-func (n *nest) archive(f ades.File, level int) error {
+// openArchive handles a ZIP that is no container. With Recursive its files are opened, and the
+// verdict is about them.
+func (n *nest) openArchive(f ades.File, level int) error {
 	files, problems, err := Archived(n.ctx, f.Source)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (n *nest) archive(f ades.File, level int) error {
 		d.Parts = append(d.Parts, ades.Part{Kind: ades.FilePart, Name: one.Name})
 	}
 	if level == 0 {
-		if err := n.given(d, f); err != nil {
+		if err := n.checkExpected(d, f); err != nil {
 			return err
 		}
 	}
@@ -154,12 +154,12 @@ func (n *nest) archive(f ades.File, level int) error {
 		return nil
 	}
 	d.Content = files
-	return n.inside(l, f.Source, level, beside)
+	return n.openContent(l, f.Source, level, beside)
 }
 
-// mail handles a message that is not signed itself, or the content of a signed message: its
+// openMail handles a message that is not signed itself, or the content of a signed message: its
 // attachments are opened, and so are the messages in it.
-func (n *nest) mail(f ades.File, level int) error {
+func (n *nest) openMail(f ades.File, level int) error {
 	if f.Source.Size() > limits.Armour || limits.BudgetOf(n.ctx).Spend(2*f.Source.Size()) != nil {
 		return nil
 	}
@@ -184,24 +184,24 @@ func (n *nest) mail(f ades.File, level int) error {
 	}
 	l := &report.Layer{Level: level, Name: f.Name, Document: d}
 	if level == 0 {
-		if err := n.given(d, f); err != nil {
+		if err := n.checkExpected(d, f); err != nil {
 			return err
 		}
 		n.facts.Layers = append(n.facts.Layers, l)
-		return n.inside(l, f.Source, level, nil)
+		return n.openContent(l, f.Source, level, nil)
 	}
 	// The attachments are already covered by the layer outside; the message needs no layer of its
 	// own.
-	return n.inside(l, f.Source, level-1, nil)
+	return n.openContent(l, f.Source, level-1, nil)
 }
 
-// given adds what the caller expects as parts that no signature covers: detached content that is
-// neither referenced by a signature nor equal to signed content, and a file or element that was
-// expected and is missing.
-func (n *nest) given(d *ades.Document, f ades.File) error {
+// checkExpected adds what the caller expects as parts that no signature covers: detached content
+// that is neither referenced by a signature nor equal to signed content, and a file or element that
+// was expected and is missing.
+func (n *nest) checkExpected(d *ades.Document, f ades.File) error {
 	if d.Format != ades.CAdES && d.Format != ades.PKCS7 && d.Format != ades.TST { // these readers compare for themselves
 		for _, g := range n.o.Detached {
-			covered, err := n.signs(d, f, g)
+			covered, err := n.isSigned(d, f, g)
 			if err != nil {
 				return err
 			}
@@ -219,9 +219,9 @@ func (n *nest) given(d *ades.Document, f ades.File) error {
 	return nil
 }
 
-// signs reports whether a given file is referenced by a signature, or equals signed content or the
-// document itself.
-func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
+// isSigned reports whether a given file is referenced by a signature, or equals signed content or
+// the document itself.
+func (n *nest) isSigned(d *ades.Document, whole, given ades.File) (bool, error) {
 	signed := append([]ades.File{whole}, d.Content...)
 	for _, s := range d.Signatures {
 		signed = append(signed, s.Content...)
@@ -238,7 +238,7 @@ func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
 // broken records a file that cannot be read. If it claims to be signed, it becomes a signature with
 // a format failure, otherwise only a note. Either way the document as a whole is not valid.
 func (n *nest) broken(l *report.Layer, f ades.File, kind Kind, err error) {
-	if !claims(f.Source, kind) {
+	if !claimsSignature(f.Source, kind) {
 		n.facts.Notes = append(n.facts.Notes, finding.LooksLike.Problem("", kind, err))
 		return
 	}
@@ -266,8 +266,8 @@ var marks = map[Kind][]string{
 	KindZIP: {"META-INF/", "documentsignatures.xml", "vnd.etsi.asic"},
 }
 
-// claims searches a file that cannot be parsed for the marks of a signature.
-func claims(src ades.Source, kind Kind) bool {
+// claimsSignature searches a file that cannot be parsed for the marks of a signature.
+func claimsSignature(src ades.Source, kind Kind) bool {
 	list, ok := marks[kind]
 	if !ok {
 		return true // CMS and time-stamps have no other use here
@@ -304,9 +304,9 @@ func cutOff(src ades.Source) bool {
 	return bytes.Contains(tail[at:], []byte("/ByteRange"))
 }
 
-// inside opens the content of a layer. A signed PDF is its own content and has nothing inside it.
-// beside has the files that detached signatures are over.
-func (n *nest) inside(l *report.Layer, src ades.Source, level int, beside map[string]ades.File) error {
+// openContent opens the content of a layer. A signed PDF is its own content and has nothing inside
+// it. beside has the files that detached signatures are over.
+func (n *nest) openContent(l *report.Layer, src ades.Source, level int, beside map[string]ades.File) error {
 	if l.Document == nil {
 		return nil
 	}
@@ -383,7 +383,7 @@ func (n *nest) unjudged(d *ades.Document) {
 		if f.Source == nil || (d.Format == ades.XAdES || d.Format == ades.XMLDSig) && xades.LooksLikeXML(f.Source) {
 			continue
 		}
-		if read, kind := sniff(f.Source); read != nil && claims(f.Source, kind) {
+		if read, kind := sniff(f.Source); read != nil && claimsSignature(f.Source, kind) {
 			d.Problems = append(d.Problems, finding.NestedNotJudged.Problem(f.Name, f.Name))
 			return
 		}

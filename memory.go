@@ -16,8 +16,8 @@ func memoryOr(n int64) int64 {
 	return n
 }
 
-// weight is the size of the facts of a document, nearly all of it evidence.
-func weight(f *report.Facts) (n int64) {
+// evidenceSize is the size of the facts of a document, nearly all of it evidence.
+func evidenceSize(f *report.Facts) (n int64) {
 	if f == nil {
 		return 0
 	}

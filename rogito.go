@@ -44,8 +44,8 @@ func File(name string, src ades.Source) Input {
 	return Input{Files: []ades.File{{Name: name, Source: src}}}
 }
 
-// only returns the single file of the input, and an error if there are several.
-func (in Input) only() (ades.Source, error) {
+// single returns the single file of the input, and an error if there are several.
+func (in Input) single() (ades.Source, error) {
 	switch {
 	case in.Digest != nil:
 		return nil, errDigest
@@ -55,8 +55,8 @@ func (in Input) only() (ades.Source, error) {
 	return in.Files[0].Source, nil
 }
 
-// paying returns the same input with reads charged to the budget of the context.
-func (in Input) paying(ctx context.Context) Input {
+// metered returns the same input with reads charged to the budget of the context.
+func (in Input) metered(ctx context.Context) Input {
 	files := make([]ades.File, len(in.Files))
 	for i, f := range in.Files {
 		files[i] = ades.File{Name: f.Name, Source: limits.Paying(f.Source, limits.BudgetOf(ctx))}

@@ -140,7 +140,7 @@ func SignWith(ctx context.Context, in Input, w io.Writer, o Options, value func(
 	d, rest, release, err := limits.Keep(ctx, memoryOr(o.Memory), func(ctx context.Context) (*Draft, error) {
 		d, err := prepare(ctx, in, o)
 		if err == nil && (o.Level >= ades.LevelLT || o.Parallel) && d.form.InPlace {
-			err = d.measure(ctx)
+			err = d.checkBudget(ctx)
 		}
 		return d, err
 	})
@@ -200,8 +200,8 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 	if other := o.foreign(); other != "" {
 		return nil, fmt.Errorf("prepare: options of %s were given for %s", other, o.Format)
 	}
-	o.Format = o.format(in.paying(ctx))
-	d := &Draft{in: in, o: o, form: o.Form(in.paying(ctx)), format: formats[o.Format]}
+	o.Format = o.format(in.metered(ctx))
+	d := &Draft{in: in, o: o, form: o.Form(in.metered(ctx)), format: formats[o.Format]}
 	switch {
 	case d.format.prepare == nil:
 		return nil, fmt.Errorf("prepare: format %q cannot be made", o.Format)
@@ -242,9 +242,9 @@ func (o *Options) foreign() string {
 	return ""
 }
 
-// measure reads the document the way augmenting its new signature, or adding it beside others,
+// checkBudget reads the document the way augmenting its new signature, or adding it beside others,
 // will. A document that exceeds the budget is so refused before the key is used.
-func (d *Draft) measure(ctx context.Context) error {
+func (d *Draft) checkBudget(ctx context.Context) error {
 	_, err := d.format.read(ctx, d.in.Files[0].Source, ades.ReadOptions{Password: d.raise.Password})
 	if errors.Is(err, limits.ErrBudget) || ctx.Err() != nil {
 		return err

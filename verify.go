@@ -107,7 +107,7 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (
 		ctx, done := limits.WithTime(ctx, left)
 		n, err = v.readWith(ctx, src, o)
 		left -= done()
-		return n != nil && weight(n.facts) > limits.Small(limits.Small(memory)), err
+		return n != nil && evidenceSize(n.facts) > limits.Small(limits.Small(memory)), err
 	})
 	return n, leave, err
 }

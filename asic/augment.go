@@ -31,7 +31,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	if err != nil || format == ades.ODF || format == ades.OOXML {
 		return ErrNotContainer
 	}
-	if err := c.sound(src); err != nil {
+	if err := c.prepareUpdate(src); err != nil {
 		return err
 	}
 	a := &augmenter{ctx: ctx, c: c, r: r, changed: map[string][]byte{}, renamed: map[string]string{}, simple: format == ades.ASiCS}

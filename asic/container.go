@@ -58,7 +58,7 @@ func open(ctx context.Context, src ades.Source) (*container, error) {
 			e.role = roleStray // readers ignore it, but users might not
 		}
 		c.entries = append(c.entries, e)
-		if why := wayward(r.name); why != nil {
+		if why := leadsOutside(r.name); why != nil {
 			c.problem(finding.Of(e.name, why))
 		}
 		if e.role == roleFolder {
@@ -85,8 +85,8 @@ func (c *container) problem(p ades.Problem) {
 	}
 }
 
-// over returns the reason to stop reading, if any.
-func (c *container) over() error {
+// cancelled returns the reason to stop reading, if any.
+func (c *container) cancelled() error {
 	if limits.ReadingOver(c.ctx) {
 		return nil
 	}
@@ -105,8 +105,8 @@ func (c *container) spend(n int64) error {
 	return nil
 }
 
-// accident records an error that is not about one entry.
-func (c *container) accident(err error) {
+// recordError records an error that is not about one entry.
+func (c *container) recordError(err error) {
 	switch {
 	case errors.Is(err, limits.ErrBudget):
 		c.failed = &ades.MalformedError{Format: "ZIP", Err: errBomb}
@@ -115,8 +115,8 @@ func (c *container) accident(err error) {
 	}
 }
 
-// sound prepares a container for signing or augmenting. An ambiguous one is an error.
-func (c *container) sound(src ades.Source) error {
+// prepareUpdate prepares a container for signing or augmenting. An ambiguous one is an error.
+func (c *container) prepareUpdate(src ades.Source) error {
 	for _, p := range c.problems {
 		if p.Fatal {
 			return ades.Malformed("ZIP", p.Where, "%s", p.Text)

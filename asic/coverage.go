@@ -121,7 +121,7 @@ func (r *reader) packageManifest() {
 	}
 	vague, err := r.c.checkManifest(e, signed)
 	if err != nil {
-		r.c.accident(err)
+		r.c.recordError(err)
 		r.problem(finding.ASiCManifestUnreadable.Problem(e.name, err))
 		e.role = roleStray
 	} else if vague != "" {

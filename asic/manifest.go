@@ -120,7 +120,7 @@ func (c *container) check(r *xmldsig.Reference) ades.Reference {
 	ref.Found = true
 	digest, err := e.digest(h)
 	if err != nil {
-		c.accident(err)
+		c.recordError(err)
 		ref.Intact, ref.Detail = ades.No, err.Error()
 		return ref
 	}

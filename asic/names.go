@@ -42,9 +42,9 @@ const (
 	maxFolders = 64
 )
 
-// wayward returns why a name would be unpacked to somewhere other than the entry's place in the
-// container, or nil.
-func wayward(name string) error {
+// leadsOutside returns why a name would be unpacked to somewhere other than the entry's place in
+// the container, or nil.
+func leadsOutside(name string) error {
 	segments := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
 	switch {
 	case name == "":

@@ -31,10 +31,10 @@ const (
 	typeRels       = "application/vnd.openxmlformats-package.relationships+xml"
 )
 
-// aside are the relationships of a package to what is not content of the document: Office leaves
-// properties and the thumbnail unsigned, since it rewrites them (only the last segments, since the
-// strict form has other bases).
-var aside = []string{
+// nonContent are the relationships of a package to what is not content of the document: Office
+// leaves properties and the thumbnail unsigned, since it rewrites them (only the last segments,
+// since the strict form has other bases).
+var nonContent = []string{
 	"/metadata/core-properties", "/extended-properties", "/custom-properties", "/metadata/thumbnail",
 	"/extendedProperties", "/customProperties", // ISO/IEC 29500-1, strict
 }
@@ -92,7 +92,7 @@ func (r *reader) readOOXML(expect ades.Expectation) error {
 		}
 	}
 	if err := p.readTypes(); err != nil {
-		r.c.accident(err)
+		r.c.recordError(err)
 		r.c.problem(finding.OOXMLTypes.Problem(contentTypes, err))
 	}
 	p.walk()
@@ -178,7 +178,7 @@ func (p *opc) relationships(of *entry) []xmldsig.Relationship {
 		list, err = xmldsig.Relationships(d)
 	}
 	if err != nil {
-		p.c.accident(err)
+		p.c.recordError(err)
 		p.c.problem(finding.OOXMLRelationships.Problem(e.name, err))
 	}
 	p.rels[e] = list
@@ -213,7 +213,7 @@ func (p *opc) walk() {
 		switch {
 		case r.Type == relOrigin:
 			p.origin(e)
-		case slices.ContainsFunc(aside, func(s string) bool { return strings.HasSuffix(r.Type, s) }) && r.Mode == "Internal":
+		case slices.ContainsFunc(nonContent, func(s string) bool { return strings.HasSuffix(r.Type, s) }) && r.Mode == "Internal":
 			if e != nil && p.relsOf(e) == nil {
 				p.apart[e] = true
 			} else if e != nil {

@@ -76,7 +76,7 @@ func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Opt
 	d := &Draft{o: o, mime: MimeE}
 	if o.Simple {
 		d.mime = MimeS
-		if files, err = o.one(files); err != nil {
+		if files, err = o.singleObject(files); err != nil {
 			return nil, err
 		}
 	}
@@ -179,8 +179,8 @@ func (o settings) mime(f ades.File) string {
 	return "application/octet-stream"
 }
 
-// one makes the single data object of an ASiC-S: several files are zipped.
-func (o settings) one(files []ades.File) ([]ades.File, error) {
+// singleObject makes the single data object of an ASiC-S: several files are zipped.
+func (o settings) singleObject(files []ades.File) ([]ades.File, error) {
 	if len(files) == 1 {
 		return files, nil
 	}
@@ -244,7 +244,7 @@ func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Opti
 	if err != nil || format == ades.ODF || format == ades.OOXML {
 		return nil, ErrNotContainer
 	}
-	if err := c.sound(src); err != nil {
+	if err := c.prepareUpdate(src); err != nil {
 		return nil, err
 	}
 	o.Simple, o.CAdES = format == ades.ASiCS, len(c.of(roleCMS)) > 0

@@ -297,7 +297,7 @@ func (r *reader) equalTwins(name string) (bool, error) {
 		}
 		d, err := e.digest(crypto.SHA256)
 		if err != nil {
-			r.c.accident(err)
+			r.c.recordError(err)
 			return false, r.c.failed
 		}
 		if first == nil {

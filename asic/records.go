@@ -17,7 +17,7 @@ func (r *reader) records() error {
 	for _, e := range r.c.of(roleRecord) {
 		raw, err := e.bytes()
 		if err != nil {
-			r.c.accident(err)
+			r.c.recordError(err)
 			r.problem(finding.ZIPEntryUnreadable.Problem(e.name, err))
 			continue
 		}
@@ -34,7 +34,7 @@ func (r *reader) records() error {
 		}
 		all, first, err := record.Facts(data, e.name)
 		if err != nil {
-			r.c.accident(err)
+			r.c.recordError(err)
 			if r.c.failed != nil {
 				return r.c.failed
 			}

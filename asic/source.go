@@ -64,7 +64,7 @@ func (s *source) Size() int64 { return s.record.size }
 
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
-	if err := s.c.over(); err != nil {
+	if err := s.c.cancelled(); err != nil {
 		return 0, err
 	}
 	if s.stored {
@@ -116,7 +116,7 @@ func (s *source) restart() error {
 
 // read fills p, charges the budget, and checks length and checksum at the end.
 func (s *source) read(p []byte) (int, error) {
-	if err := s.c.over(); err != nil {
+	if err := s.c.cancelled(); err != nil {
 		return 0, err
 	}
 	n, err := io.ReadFull(s.r, p)

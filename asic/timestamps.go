@@ -31,7 +31,7 @@ func (r *reader) timestamps() error {
 			return under.digest(h)
 		})
 		if err != nil {
-			r.c.accident(err)
+			r.c.recordError(err)
 			if r.c.failed != nil {
 				return r.c.failed
 			}

@@ -20,7 +20,7 @@ import (
 // time-stamp each time. Existing data keeps its bytes. Augment refuses a file with a signature that
 // does not verify.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	a, err := openRaiser(src, r)
+	a, err := openAugmenter(src, r)
 	if err != nil {
 		return err
 	}
@@ -43,15 +43,15 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	return err
 }
 
-// raiser is a file being augmented.
-type raiser struct {
+// augmenter is a file being augmented.
+type augmenter struct {
 	sd     *cms.SignedData
 	in     surroundings
 	r      ades.AugmentOptions
 	signed []*ades.Signature // facts before the changes
 }
 
-func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
+func openAugmenter(src ades.Source, r ades.AugmentOptions) (*augmenter, error) {
 	if err := oid.CheckHash(r.Digest()); err != nil {
 		return nil, fmt.Errorf("cades: %w", err)
 	}
@@ -68,7 +68,7 @@ func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 	if len(sd.SignerInfos) == 0 {
 		return nil, ades.Malformed("CMS", "SignedData/signerInfos", "no signature")
 	}
-	a := &raiser{sd: sd, r: r, in: surroundings{content: sd.Content}}
+	a := &augmenter{sd: sd, r: r, in: surroundings{content: sd.Content}}
 	if sd.Content == nil && len(r.Detached) > 0 {
 		chosen, err := choose(sd, r.Detached)
 		if err != nil {
@@ -81,7 +81,7 @@ func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 }
 
 // intact returns an error if a signature is broken: a time-stamp would make it look valid.
-func (a *raiser) intact() error {
+func (a *augmenter) intact() error {
 	var err error
 	if a.signed, err = readSignedData(a.sd, a.in); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *raiser) intact() error {
 	return nil
 }
 
-func (a *raiser) stamp(ctx context.Context, digest []byte) ([]byte, error) {
+func (a *augmenter) stamp(ctx context.Context, digest []byte) ([]byte, error) {
 	token, err := a.r.Stamper.Stamp(ctx, a.r.Digest(), digest)
 	if err != nil {
 		return nil, fmt.Errorf("time-stamp: %w", err)
@@ -103,7 +103,7 @@ func (a *raiser) stamp(ctx context.Context, digest []byte) ([]byte, error) {
 }
 
 // stampSignatures adds a signature time-stamp to the signers without one.
-func (a *raiser) stampSignatures(ctx context.Context) error {
+func (a *augmenter) stampSignatures(ctx context.Context) error {
 	for i, si := range a.sd.SignerInfos {
 		if len(si.Unsigned(oid.AttrSignatureTimestamp)) > 0 {
 			continue
@@ -122,7 +122,7 @@ func (a *raiser) stampSignatures(ctx context.Context) error {
 }
 
 // addValidationData gathers certificates and revocation data for every chain.
-func (a *raiser) addValidationData(ctx context.Context) error {
+func (a *augmenter) addValidationData(ctx context.Context) error {
 	sigs, err := readSignedData(a.sd, a.in)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func addBundle(sd *cms.SignedData, b ades.Bundle) {
 
 // addToToken puts validation data into a signer's newest archive time-stamp. An
 // archive-time-stamp-v2 covers the fields of the SignedData, which must therefore not change.
-func (a *raiser) addToToken(i int, b ades.Bundle) error {
+func (a *augmenter) addToToken(i int, b ades.Bundle) error {
 	si := a.sd.SignerInfos[i]
 	last := newestArchive(si)
 	if last == nil {
@@ -209,7 +209,7 @@ func replaced(a cms.Attribute, old, with []byte) []byte {
 }
 
 // stampArchives adds an archive-time-stamp-v3 to every signer.
-func (a *raiser) stampArchives(ctx context.Context) error {
+func (a *augmenter) stampArchives(ctx context.Context) error {
 	h := a.r.Digest()
 	if a.in.digest == nil {
 		return errors.New("the file does not carry the content, and it was not given")

@@ -159,7 +159,7 @@ func (a *augmenter) stamp(kind ades.TimestampKind, name string) error {
 		return err
 	}
 	sum := h.New()
-	if err := a.s.stamped(&work{w: sum, s: a.s}, kind, nil, len(a.s.etsi)); err != nil {
+	if err := a.s.stamped(&meteredWriter{w: sum, s: a.s}, kind, nil, len(a.s.etsi)); err != nil {
 		return fmt.Errorf("%s time-stamp: %w", kind, err)
 	}
 	token, err := a.r.Stamper.Stamp(a.ctx, h, sum.Sum(nil))

@@ -44,8 +44,8 @@ func (s *sigReader) readContent() {
 	}
 }
 
-// over sets the signed payload to one content.
-func (s *sigReader) over(f ades.File, write func(w *work) error) {
+// signsContent sets the signed payload to one content.
+func (s *sigReader) signsContent(f ades.File, write func(w *meteredWriter) error) {
 	media, _ := s.head.Get("cty").Text()
 	s.payload, s.octets, s.content = write, write, []ades.File{f}
 	s.sig.References = []ades.Reference{{Kind: payloadReference, Name: f.Name, Found: true, MediaType: mediaType(media)}}
@@ -61,7 +61,7 @@ func mediaType(cty string) string {
 
 // choose uses a given file as the content.
 func (s *sigReader) choose(f ades.File) {
-	s.over(f, func(w *work) error { return writeContent(w, f.Source, s.unencoded) })
+	s.signsContent(f, func(w *meteredWriter) error { return writeContent(w, f.Source, s.unencoded) })
 }
 
 // carriedContent is the payload in the file.
@@ -75,7 +75,7 @@ func (s *sigReader) carriedContent() {
 		}
 	} else {
 		if err := limits.BudgetOf(s.ctx).Spend(int64(len(raw))); err != nil {
-			s.trouble(limits.ErrBudget)
+			s.recordError(limits.ErrBudget)
 			return
 		}
 		var ok bool
@@ -85,7 +85,7 @@ func (s *sigReader) carriedContent() {
 		}
 	}
 	s.carried = true
-	s.over(ades.File{Source: bytes.NewReader(content)}, func(w *work) error {
+	s.signsContent(ades.File{Source: bytes.NewReader(content)}, func(w *meteredWriter) error {
 		_, err := w.Write(raw)
 		return err
 	})
@@ -107,7 +107,7 @@ func (s *sigReader) counterContent() {
 		s.problem(finding.JAdESCounterOther, "payload")
 	}
 	raw := s.in.payload
-	s.over(ades.File{Source: bytes.NewReader(value)}, func(w *work) error {
+	s.signsContent(ades.File{Source: bytes.NewReader(value)}, func(w *meteredWriter) error {
 		if s.in.carries {
 			_, err := w.Write(raw)
 			return err
@@ -223,7 +223,7 @@ func (s *sigReader) byName(d *referred) {
 	}
 }
 
-func (s *sigReader) writeAll(w *work) error {
+func (s *sigReader) writeAll(w *meteredWriter) error {
 	for _, f := range s.content {
 		if err := writeContent(w, f.Source, s.unencoded); err != nil {
 			return err
@@ -234,7 +234,7 @@ func (s *sigReader) writeAll(w *work) error {
 
 // byHash: the payload is empty, and the header has the digest of every content.
 func (s *sigReader) byHash(d *referred) {
-	s.payload = func(*work) error { return nil }
+	s.payload = func(*meteredWriter) error { return nil }
 	h, known := hashByName(d.hash)
 	if !known {
 		s.problem(finding.JAdESSigD, "protected", "the digest "+d.hash+" is not known")
@@ -245,8 +245,8 @@ func (s *sigReader) byHash(d *referred) {
 			break
 		}
 		sum := h.New()
-		if err := writeContent(&work{w: sum, s: s}, f.Source, s.unencoded); err != nil {
-			s.trouble(err)
+		if err := writeContent(&meteredWriter{w: sum, s: s}, f.Source, s.unencoded); err != nil {
+			s.recordError(err)
 			return
 		}
 		digests[i] = sum.Sum(nil)
@@ -294,7 +294,7 @@ func (s *sigReader) httpHeaders(d *referred) {
 		r := d.reference(i, payloadReference)
 		value, found, err := field(s.files, par)
 		if err != nil {
-			s.trouble(err)
+			s.recordError(err)
 			return
 		}
 		if r.Found = found; found && par == "digest" {
@@ -313,8 +313,8 @@ func (s *sigReader) httpHeaders(d *referred) {
 			s.content = append(s.content, f)
 		}
 	}
-	s.payload = func(w *work) error { _, err := w.Write(bytes.Join(lines, []byte("\n"))); return err }
-	s.octets = func(w *work) error { // with the body instead of its digest
+	s.payload = func(w *meteredWriter) error { _, err := w.Write(bytes.Join(lines, []byte("\n"))); return err }
+	s.octets = func(w *meteredWriter) error { // with the body instead of its digest
 		for i, line := range lines {
 			if i > 0 {
 				if _, err := w.Write([]byte("\n")); err != nil {
@@ -359,8 +359,8 @@ func (s *sigReader) checkBody(value string) {
 	want, err := base64.StdEncoding.Strict().DecodeString(text)
 	if f != nil && ok && known && err == nil {
 		sum := hash.New()
-		if err := writeContent(&work{w: sum, s: s}, f.Source, true); err != nil {
-			s.trouble(err)
+		if err := writeContent(&meteredWriter{w: sum, s: s}, f.Source, true); err != nil {
+			s.recordError(err)
 			return
 		}
 		r.Found, r.Digest, r.Value = true, pkix.HashName(hash), want

@@ -193,8 +193,10 @@ var algorithms = func() map[string]algorithm {
 	return t
 }()
 
-// nobody reports the JWS algorithms that do not identify a signer.
-func nobody(alg string) bool { return strings.EqualFold(alg, "none") || strings.HasPrefix(alg, "HS") }
+// withoutSigner reports the JWS algorithms that do not identify a signer.
+func withoutSigner(alg string) bool {
+	return strings.EqualFold(alg, "none") || strings.HasPrefix(alg, "HS")
+}
 
 // algorithmFor is the name of the algorithm of signatures with a key. For ECDSA the curve
 // determines the hash.

@@ -188,13 +188,13 @@ const (
 	SDJWT      // a JWS with disclosures (RFC 9901), which is not judged here
 )
 
-// lookHead is how much of a file is examined at once.
-const lookHead = 64 << 10
+// detectWindow is how much of a file is examined at once.
+const detectWindow = 64 << 10
 
 // LooksLike reports whether a file is a JWS: a JSON object with its members, even if the rest is
 // unreadable, or the compact form.
 func LooksLike(src ades.Source) Look {
-	head := make([]byte, min(src.Size(), lookHead))
+	head := make([]byte, min(src.Size(), detectWindow))
 	n, err := src.ReadAt(head, 0)
 	if n < len(head) && err != nil {
 		return NoJWS
@@ -208,14 +208,14 @@ func LooksLike(src ades.Source) Look {
 		}
 		return JWS
 	case len(trimmed) > 0 && bytes.IndexByte([]byte("eICD"), trimmed[0]) >= 0: // a brace, or white space, in base64
-		return lookCompact(src, trimmed)
+		return detectCompact(src, trimmed)
 	}
 	return NoJWS
 }
 
-// lookCompact decodes the beginning of the first piece, which must be an object with an alg, and
+// detectCompact decodes the beginning of the first piece, which must be an object with an alg, and
 // counts the pieces: an encrypted JWE has five.
-func lookCompact(src ades.Source, head []byte) Look {
+func detectCompact(src ades.Source, head []byte) Look {
 	first, _, _ := bytes.Cut(head, []byte("."))
 	part := first[:len(first)/4*4]
 	if len(first) < len(head) {
@@ -226,8 +226,8 @@ func lookCompact(src ades.Source, head []byte) Look {
 		return NoJWS
 	}
 	stops := 0
-	buf := make([]byte, lookHead)
-	for at := int64(0); at < src.Size(); at += lookHead {
+	buf := make([]byte, detectWindow)
+	for at := int64(0); at < src.Size(); at += detectWindow {
 		k, err := src.ReadAt(buf, at)
 		if k == 0 && err != nil {
 			break

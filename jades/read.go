@@ -92,13 +92,13 @@ type sigReader struct {
 	unencoded bool            // b64 is false
 	alg       algorithm
 	value     []byte
-	payload   func(w *work) error // writes the payload as signed; nil if it is not available
-	octets    func(w *work) error // writes the input of content time-stamps
-	either    []ades.File         // one of them is signed, and only the value shows which
-	etsi      []*component        // unsigned components, in order
-	clear     bool                // they are not in base64url
-	inHeader  int                 // number of certs in x5c
-	certs     []*pkix.Certificate // in the signature, those of x5c first
+	payload   func(w *meteredWriter) error // writes the payload as signed; nil if it is not available
+	octets    func(w *meteredWriter) error // writes the input of content time-stamps
+	either    []ades.File                  // one of them is signed, and only the value shows which
+	etsi      []*component                 // unsigned components, in order
+	clear     bool                         // they are not in base64url
+	inHeader  int                          // number of certs in x5c
+	certs     []*pkix.Certificate          // in the signature, those of x5c first
 	signer    *pkix.Certificate
 	content   []ades.File // the signed content
 	carried   bool        // it is in the file itself
@@ -167,7 +167,7 @@ func (s *sigReader) checkValue() {
 		alg.Kind = pkix.Ed448
 	}
 	switch {
-	case nobody(name):
+	case withoutSigner(name):
 		s.problem(finding.JWSAlgorithmNobody, "protected", name)
 		return
 	case name == "":
@@ -208,7 +208,7 @@ func (s *sigReader) checkOver(pub any) {
 	case errors.Is(err, pkix.ErrUnsupported):
 		s.problem(finding.JWSValueUnchecked, "signature", err)
 	default:
-		s.trouble(err)
+		s.recordError(err)
 	}
 }
 
@@ -224,7 +224,7 @@ func (s *sigReader) verify(pub any) error {
 	if !s.effort.Spend(pub) {
 		return pkix.ErrEffort
 	}
-	kept := &keeper{most: maxKept}
+	kept := &cappedBuffer{most: maxKept}
 	if s.alg.Hash == 0 { // requires the message itself
 		kept.most = limits.JSONSize
 		if err := s.signingInput(kept); err != nil {
@@ -244,7 +244,7 @@ func (s *sigReader) verify(pub any) error {
 	return s.alg.VerifyDigest(pub, h.Sum(nil), s.value)
 }
 
-func (s *sigReader) keep(k *keeper) {
+func (s *sigReader) keep(k *cappedBuffer) {
 	if !k.over && k.Len() <= maxKept {
 		s.sig.ToBeSigned = k.Bytes()
 	}
@@ -253,15 +253,15 @@ func (s *sigReader) keep(k *keeper) {
 // signingInput writes the JWS Signing Input: the protected header and the payload (RFC 7515,
 // section 5.1).
 func (s *sigReader) signingInput(w io.Writer) error {
-	out := &work{w: w, s: s}
+	out := &meteredWriter{w: w, s: s}
 	if _, err := out.Write(append(bytes.Clone(s.jws.protected), '.')); err != nil {
 		return err
 	}
 	return s.payload(out)
 }
 
-// trouble records an error of a source, which is not a fact of the signature.
-func (s *sigReader) trouble(err error) {
+// recordError records an error of a source, which is not a fact of the signature.
+func (s *sigReader) recordError(err error) {
 	if errors.Is(err, limits.ErrBudget) {
 		s.sig.Problems = append(s.sig.Problems, finding.TooMuch.Problem(s.jws.path))
 		return

@@ -105,7 +105,7 @@ func (s *sigReader) token(v, item *jsontree.Value, kind ades.TimestampKind, at i
 			return nil, nil
 		}
 		w := h.New()
-		if trouble = s.stamped(&work{w: w, s: s}, kind, v, at); trouble != nil {
+		if trouble = s.stamped(&meteredWriter{w: w, s: s}, kind, v, at); trouble != nil {
 			return nil, nil // the time-stamped data is not available
 		}
 		return w.Sum(nil), nil
@@ -129,7 +129,7 @@ var (
 
 // stamped writes the input of a time-stamp; at is the index in etsiU before which components are
 // included.
-func (s *sigReader) stamped(w *work, kind ades.TimestampKind, v *jsontree.Value, at int) error {
+func (s *sigReader) stamped(w *meteredWriter, kind ades.TimestampKind, v *jsontree.Value, at int) error {
 	// timeStamped of V1.1.1 and V1.2.1 selects a variant that covers less.
 	if over, ok := v.Get("timeStamped").Text(); v.Get("timeStamped") != nil && (!ok || over != "all") {
 		return errVariant
@@ -172,7 +172,7 @@ func (s *sigReader) stamped(w *work, kind ades.TimestampKind, v *jsontree.Value,
 }
 
 // writeOctets writes the signed contents, each in base64url unless b64 is false.
-func (s *sigReader) writeOctets(w *work) error {
+func (s *sigReader) writeOctets(w *meteredWriter) error {
 	if s.octets == nil {
 		return errContentMissing
 	}

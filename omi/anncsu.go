@@ -61,7 +61,7 @@ func readAddresses(ctx context.Context, s *fileSet, w io.Writer, progress func(d
 		if err != nil {
 			return out.report, s.damaged(src, err)
 		}
-		err = out.table(&counted{ctx: ctx, r: r, tell: func(n int) error {
+		err = out.table(&counted{ctx: ctx, r: r, progress: func(n int) error {
 			if done += int64(n); done > limits.OMIAddresses {
 				return refuse("the files unpack to more than %d GB", limits.OMIAddresses>>30)
 			}
@@ -87,9 +87,9 @@ func readAddresses(ctx context.Context, s *fileSet, w io.Writer, progress func(d
 
 // counted reports how much was read, and stops with its context.
 type counted struct {
-	ctx  context.Context
-	r    io.Reader
-	tell func(n int) error
+	ctx      context.Context
+	r        io.Reader
+	progress func(n int) error
 }
 
 func (c *counted) Read(b []byte) (int, error) {
@@ -97,7 +97,7 @@ func (c *counted) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.r.Read(b)
-	if told := c.tell(n); told != nil {
+	if told := c.progress(n); told != nil {
 		return n, told
 	}
 	return n, err

@@ -31,8 +31,8 @@ type ImportOptions struct {
 	sample bool // mark the report
 }
 
-// found is the result of one file: a table, a perimeter, or neither.
-type found struct {
+// fileResult is the result of one file: a table, a perimeter, or neither.
+type fileResult struct {
 	order     int
 	name      string
 	table     *table
@@ -50,12 +50,12 @@ type gatherer struct {
 	reach   atomic.Int64
 
 	mu    sync.Mutex
-	found []found
+	found []fileResult
 }
 
 // gather reads every file. The results have the order of the supply, regardless of when workers
 // finished.
-func gather(ctx context.Context, s *fileSet, opts ImportOptions) ([]found, error) {
+func gather(ctx context.Context, s *fileSet, opts ImportOptions) ([]fileResult, error) {
 	g := &gatherer{fileSet: s, opts: opts}
 	for _, src := range s.sources {
 		g.total += src.size
@@ -80,7 +80,7 @@ func gather(ctx context.Context, s *fileSet, opts ImportOptions) ([]found, error
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	slices.SortStableFunc(g.found, func(a, b found) int { return a.order - b.order })
+	slices.SortStableFunc(g.found, func(a, b fileResult) int { return a.order - b.order })
 	return g.found, nil
 }
 
@@ -99,7 +99,7 @@ func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.Ca
 			continue
 		}
 		var err error
-		if buf, err = g.one(src, buf, scratch, 0); err != nil {
+		if buf, err = g.readFile(src, buf, scratch, 0); err != nil {
 			stop(err)
 		}
 		if g.opts.Progress != nil {
@@ -108,15 +108,15 @@ func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.Ca
 	}
 }
 
-// one reads a file and records the result. It returns the buffer for the next file, and an error
-// only if the publication is to be refused.
-func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]byte, error) {
+// readFile reads a file and records the result. It returns the buffer for the next file, and an
+// error only if the publication is to be refused.
+func (g *gatherer) readFile(src source, buf []byte, scratch *scratch, depth int) ([]byte, error) {
 	buf, err := g.fileSet.read(src, buf)
 	var refused *RefusedError
 	if errors.As(err, &refused) {
 		return buf, err
 	}
-	f := found{order: src.order, name: src.name, err: err}
+	f := fileResult{order: src.order, name: src.name, err: err}
 	switch {
 	case src.hidden && (err != nil || !isArchive(buf)):
 		if f.leftOut = err == nil && (isTable(buf) || isKML(buf)); !f.leftOut {
@@ -158,7 +158,7 @@ func (g *gatherer) nested(src source, b []byte, scratch *scratch, depth int) err
 	var err error
 	for _, f := range inner.sources {
 		f.order = src.order
-		if buf, err = g.one(f, buf, scratch, depth); err != nil {
+		if buf, err = g.readFile(f, buf, scratch, depth); err != nil {
 			return err
 		}
 	}

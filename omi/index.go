@@ -64,7 +64,7 @@ func mapIndex(path string) (*Index, error) {
 		unmap()
 		return nil, err
 	}
-	leave(b) // most of several publications are never used
+	releasePages(b) // most of several publications are never used
 	// Not at once: a method that has made its last use of the index may still be reading the file.
 	runtime.AddCleanup(ix, func(unmap func()) { time.AfterFunc(time.Minute, unmap) }, unmap)
 	return ix, nil

@@ -254,11 +254,11 @@ func (l *Library) ImportAll(ctx context.Context, paths []string, opts ImportOpti
 
 // Add stores a publication and uses it.
 func (l *Library) Add(pub *Publication) error {
-	return l.file(func(f *os.File) error { return pub.WriteIndex(f) })
+	return l.addFile(func(f *os.File) error { return pub.WriteIndex(f) })
 }
 
-// file writes a new index file beside the others, and uses it once it is complete and on disk.
-func (l *Library) file(write func(*os.File) error) error {
+// addFile writes a new index file beside the others, and uses it once it is complete and on disk.
+func (l *Library) addFile(write func(*os.File) error) error {
 	if err := os.MkdirAll(l.dir, 0o750); err != nil {
 		return fmt.Errorf("omi: add to library: %w", err)
 	}
@@ -384,7 +384,7 @@ func (l *Library) Path(ix *Index) string { return filepath.Join(l.dir, fileName(
 
 // Receive stores an index written by another library, and uses it.
 func (l *Library) Receive(r io.Reader) error {
-	return l.file(func(f *os.File) error {
+	return l.addFile(func(f *os.File) error {
 		_, err := io.Copy(f, r)
 		return err
 	})

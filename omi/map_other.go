@@ -10,5 +10,5 @@ func mapFile(path string) (b []byte, unmap func(), err error) {
 	return b, func() {}, err
 }
 
-// leave does nothing: the file is in the memory of the process.
-func leave([]byte) {}
+// releasePages does nothing: the file is in the memory of the process.
+func releasePages([]byte) {}

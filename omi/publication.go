@@ -94,10 +94,10 @@ func ReadPublications(ctx context.Context, paths []string, opts ImportOptions) (
 
 // bySemester splits files into supplies. If that is ambiguous they stay together, and are refused
 // together.
-func bySemester(files []found, mixed bool) [][]found {
-	groups := map[Semester][]found{}
+func bySemester(files []fileResult, mixed bool) [][]fileResult {
+	groups := map[Semester][]fileResult{}
 	values, zones := map[Semester]bool{}, map[Semester]bool{}
-	var rest []found // without semester: not read, or ignored
+	var rest []fileResult // without semester: not read, or ignored
 	for _, f := range files {
 		switch {
 		case f.table != nil:
@@ -118,9 +118,9 @@ func bySemester(files []found, mixed bool) [][]found {
 		mixed = mixed || !values[s] || !zones[s]
 	}
 	if mixed || len(groups) < 2 {
-		return [][]found{files}
+		return [][]fileResult{files}
 	}
-	var all [][]found
+	var all [][]fileResult
 	for _, s := range slices.SortedFunc(maps.Keys(groups), Semester.Compare) {
 		all = append(all, groups[s])
 	}
@@ -129,7 +129,7 @@ func bySemester(files []found, mixed bool) [][]found {
 }
 
 // build makes a publication of the files of one semester.
-func build(files []found, opts ImportOptions) (_ *Publication, err error) {
+func build(files []fileResult, opts ImportOptions) (_ *Publication, err error) {
 	j := builder{zones: map[zoneKey]*zoneBuilder{}, places: map[string]place{}}
 	j.report.Sample = opts.sample
 	j.sort(files)
@@ -154,13 +154,13 @@ type builder struct {
 	report      Report
 	zoneTables  []*table
 	valueTables []*table
-	files       []found // perimeters
+	files       []fileResult // perimeters
 	places      map[string]place
 	zones       map[zoneKey]*zoneBuilder
 }
 
 // sort counts the files and separates tables from perimeters.
-func (j *builder) sort(files []found) {
+func (j *builder) sort(files []fileResult) {
 	for _, f := range files {
 		switch {
 		case f.leftOut:
@@ -292,7 +292,7 @@ func (j *builder) valueRow(r *valueRow, old bool) {
 
 // perimeters assigns outlines to zones. For a zone delivered twice the one generated last is used.
 func (j *builder) perimeters() {
-	slices.SortStableFunc(j.files, func(a, b found) int { return b.perimeter.generated.Compare(a.perimeter.generated) })
+	slices.SortStableFunc(j.files, func(a, b fileResult) int { return b.perimeter.generated.Compare(a.perimeter.generated) })
 	for _, f := range j.files {
 		p := f.perimeter
 		if p.dropped > 0 {

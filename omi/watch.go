@@ -50,7 +50,7 @@ func (w *Watcher) Poll(ctx context.Context) ([]Outcome, error) {
 	}
 	settled := maps.Equal(now, w.seen)
 	w.seen = now
-	w.recall()
+	w.loadHandled()
 	if !settled || !slices.ContainsFunc(slices.Collect(maps.Keys(now)), func(name string) bool { return w.handled[digest(name)] != now[name] }) {
 		return nil, nil
 	}
@@ -132,8 +132,8 @@ func digest(name string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// recall loads what was handled before this process started.
-func (w *Watcher) recall() {
+// loadHandled loads what was handled before this process started.
+func (w *Watcher) loadHandled() {
 	if w.handled != nil {
 		return
 	}

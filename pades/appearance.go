@@ -176,11 +176,11 @@ func (o settings) caption() (words, string) {
 	return say, say.signed
 }
 
-// said is the alternate description of the signature, for screen readers.
-func (o settings) said() spoken {
+// altText is the alternate description of the signature, for screen readers.
+func (o settings) altText() altDescription {
 	say, caption := o.caption()
 	name, _, _ := o.signer()
-	return spoken{caption + " " + name, say.lang}
+	return altDescription{caption + " " + name, say.lang}
 }
 
 // signer is the name to show, and for a seal also the organisation's name. If the fonts lack

@@ -22,7 +22,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	if err := mayRaise(facts.out); err != nil {
+	if err := checkRaisable(facts.out); err != nil {
 		return err
 	}
 	g := &grown{src: src}
@@ -35,9 +35,9 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	return nil
 }
 
-// mayRaise returns an error if no signature is intact: raising it would make a broken one look
+// checkRaisable returns an error if no signature is intact: raising it would make a broken one look
 // valid.
-func mayRaise(doc *ades.Document) error {
+func checkRaisable(doc *ades.Document) error {
 	if len(doc.Signatures) == 0 && len(doc.Timestamps) == 0 {
 		return fmt.Errorf("pades: signature in the document: %w", ades.ErrNotFound)
 	}
@@ -171,7 +171,7 @@ func timestampUpdate(ctx context.Context, g *grown, room int, r ades.AugmentOpti
 	if err := f.stamp(s); err != nil {
 		return nil, nil, err
 	}
-	inc, err := lay(g, f.u, s)
+	inc, err := newIncrement(g, f.u, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,7 +210,7 @@ func (f *form) stamp(s slots) error {
 	widget := newWidget(name, sig, page.Ref)
 	widget.Set("Rect", pdf.Rect{}.Array())
 	widget.Set("AP", pdf.NewDict(pdf.Name("N"), f.u.New(emptyForm())))
-	if err := f.attach(widget, page, spoken{"Time-stamp", "en"}, false); err != nil {
+	if err := f.attach(widget, page, altDescription{"Time-stamp", "en"}, false); err != nil {
 		return err
 	}
 	return f.register(sig, 0)

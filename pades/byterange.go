@@ -8,7 +8,7 @@ import (
 // locate resolves the dictionary of a signature and checks its byte range against the bytes of the
 // file (see EN 319 142-1, 5.3 and ISO 32000-2, 12.8.1). Errors are fatal: a signature must cover a
 // whole revision except for its own Contents.
-func (r *reader) locate(f *found) {
+func (r *reader) locate(f *signatureEntry) {
 	f.dict = &pdf.Dict{}
 	o, err := r.doc.Resolve(f.value)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *reader) locate(f *found) {
 }
 
 // parseRange parses the four numbers.
-func (r *reader) parseRange(f *found) bool {
+func (r *reader) parseRange(f *signatureEntry) bool {
 	where := f.path + "/ByteRange"
 	o, err := r.doc.Resolve(f.dict.Get("ByteRange"))
 	a, ok := o.(pdf.Array)
@@ -79,7 +79,7 @@ func (r *reader) parseRange(f *found) bool {
 }
 
 // checkGap checks that the gap is exactly the Contents string with its angle brackets.
-func (r *reader) checkGap(f *found) bool {
+func (r *reader) checkGap(f *signatureEntry) bool {
 	where := f.path + "/ByteRange"
 	base := r.doc.Base()
 	span, ok := f.dict.Span("Contents")
@@ -100,7 +100,7 @@ func (r *reader) checkGap(f *found) bool {
 }
 
 // checkEnd finds the revision that ends with the second range.
-func (r *reader) checkEnd(f *found) bool {
+func (r *reader) checkEnd(f *signatureEntry) bool {
 	end := f.end - r.doc.Base()
 	size := r.doc.Size()
 	if r.doc.Repaired() != nil {
@@ -131,7 +131,7 @@ func (r *reader) checkEnd(f *found) bool {
 }
 
 // checkDictionary checks that no later revision has replaced the dictionary.
-func (r *reader) checkDictionary(f *found) {
+func (r *reader) checkDictionary(f *signatureEntry) {
 	span, _ := f.dict.Span("Contents")
 	if span.End+r.doc.Base() > f.end {
 		f.fatal(finding.PDFDictionaryOutside, f.path)
@@ -161,7 +161,7 @@ func (r *reader) checkDictionary(f *found) {
 }
 
 // checkDirect looks up a dictionary by its field's full name.
-func (r *reader) checkDirect(f *found, old *pdf.Document) {
+func (r *reader) checkDirect(f *signatureEntry, old *pdf.Document) {
 	all, _, err := fields(old)
 	if err == nil && len(f.fields) > 0 {
 		for i := range all {

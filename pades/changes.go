@@ -10,7 +10,7 @@ import (
 )
 
 // changes lists the differences between the signed revision and the file.
-func (r *reader) changes(ctx context.Context, f *found) []ades.Change {
+func (r *reader) changes(ctx context.Context, f *signatureEntry) []ades.Change {
 	if !f.rangeOK {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (r *reader) blankTail() bool {
 }
 
 // rules are what the signatures up to this one permit.
-func (r *reader) rules(f *found) revision.Rules {
+func (r *reader) rules(f *signatureEntry) revision.Rules {
 	rules := revision.Rules{Seal: func(name string, n int) revision.Seal { return r.seal(name, f.revision, n) }}
 	var locks []transform
 	for _, other := range r.found {

@@ -30,7 +30,7 @@ func newDigester(ctx context.Context, src ades.Source) digester {
 }
 
 // of returns the digest function of a signature's ranges.
-func (d *digester) of(f *found) func(crypto.Hash) ([]byte, error) {
+func (d *digester) of(f *signatureEntry) func(crypto.Hash) ([]byte, error) {
 	if f.end == 0 {
 		return nil
 	}

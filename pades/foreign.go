@@ -110,7 +110,7 @@ func markOf(b []byte) string {
 		}
 		return ""
 	case ' ', '\t', '\n', '\f', '\r', '/', '"', '\'':
-		if dressing(b[1:]) {
+		if styleOrHandler(b[1:]) {
 			return "HTML"
 		}
 		return ""
@@ -138,10 +138,10 @@ var handlers = strings.Fields("abort activate afterprint animationcancel animati
 	" toggle touchcancel touchend touchmove touchstart transitioncancel transitionend transitionrun transitionstart unhandledrejection unload" +
 	" volumechange waiting webkitanimationend webkitanimationiteration webkitanimationstart webkittransitionend wheel")
 
-// dressing reports whether b begins with an attribute that sets style or runs a script. Its tag may
-// have begun anywhere before: quotes and control characters hide it from a search, but not from
-// browsers.
-func dressing(b []byte) bool {
+// styleOrHandler reports whether b begins with an attribute that sets style or runs a script. Its
+// tag may have begun anywhere before: quotes and control characters hide it from a search, but not
+// from browsers.
+func styleOrHandler(b []byte) bool {
 	if c := b[0] | 0x20; c != 's' && c != 'o' {
 		return false
 	}
@@ -158,11 +158,11 @@ func dressing(b []byte) bool {
 	return len(rest) == 0 || rest[0] == '='
 }
 
-// loud are element names that do not occur in other text.
-var loud = strings.Fields("!doctype html head body script style iframe frame img svg div object embed meta link base form table")
+// distinctTags are element names that do not occur in other text.
+var distinctTags = strings.Fields("!doctype html head body script style iframe frame img svg div object embed meta link base form table")
 
-// quiet are element names so short or common that data may contain them: text must follow.
-var quiet = strings.Fields("p i q s u h1 h2 h3 h4 h5 h6 hr br td tr th ul ol li dl dt em tt pre span font center big small sub sup strong" +
+// commonTags are element names so short or common that data may contain them: text must follow.
+var commonTags = strings.Fields("p i q s u h1 h2 h3 h4 h5 h6 hr br td tr th ul ol li dl dt em tt pre span font center big small sub sup strong" +
 	" title textarea input button select option label video audio source canvas math marquee blink section article main nav header footer" +
 	" details summary dialog template noscript plaintext xmp frameset map area picture ins del code kbd samp var cite abbr address blockquote")
 
@@ -177,23 +177,23 @@ func markup(b []byte) bool {
 		return false
 	}
 	name := strings.ToLower(string(m[1]))
-	if slices.Contains(loud, name) {
+	if slices.Contains(distinctTags, name) {
 		return true
 	}
-	if chance(b, name) {
+	if isCoincidence(b, name) {
 		return false
 	}
 	text := func(c byte) bool { return c >= ' ' && c < 0x7f || c == '\n' || c == '\r' || c == '\t' }
-	return slices.Contains(quiet, name) && !slices.ContainsFunc(b[:len(m[0])+12], func(c byte) bool { return !text(c) })
+	return slices.Contains(commonTags, name) && !slices.ContainsFunc(b[:len(m[0])+12], func(c byte) bool { return !text(c) })
 }
 
 // endOfStream is what follows stream data, and the byte that ends a name.
 var endOfStream = regexp.MustCompile(`^[\s/>]?(\r\n|\r|\n)endstream\s+endobj\s`)
 
-// chance reports whether a tag may be the last bytes of a certificate or list: one signature in
-// thousands ends in something like "<p". A forger who uses this gets an element with a name of one
-// or two letters, which neither hides nor enlarges anything.
-func chance(b []byte, name string) bool {
+// isCoincidence reports whether a tag may be the last bytes of a certificate or list: one signature
+// in thousands ends in something like "<p". A forger who uses this gets an element with a name of
+// one or two letters, which neither hides nor enlarges anything.
+func isCoincidence(b []byte, name string) bool {
 	return len(name) <= 2 && !strings.ContainsAny(name, "123456") && endOfStream.Match(b[1+len(name):])
 }
 

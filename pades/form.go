@@ -229,7 +229,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 	var normal pdf.Ref
 	if o.Appearance != nil {
 		var b appearance.Box
-		if rect, b, err = f.settle(o, page); err == nil {
+		if rect, b, err = f.placeBox(o, page); err == nil {
 			normal, err = draw(f.u, page, b)
 		}
 	} else {
@@ -245,7 +245,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 		l.Set("Type", pdf.Name("SigFieldLock"))
 		widget.Set("Lock", f.u.New(l))
 	}
-	return f.attach(widget, page, o.said(), rect.Width() > 0 && rect.Height() > 0)
+	return f.attach(widget, page, o.altText(), rect.Width() > 0 && rect.Height() > 0)
 }
 
 func newWidget(name string, sig, page pdf.Ref) *pdf.Dict {
@@ -290,7 +290,7 @@ func (f *form) newName(want, stem string) (string, error) {
 }
 
 // attach adds a widget to its page and to the form.
-func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said spoken, shown bool) error {
+func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said altDescription, shown bool) error {
 	if page.Ref.IsZero() {
 		return fmt.Errorf("page %d is no indirect object", page.Index+1)
 	}

@@ -35,8 +35,8 @@ type increment struct {
 	from, to int64 // position in update of the Contents string with its brackets
 }
 
-// lay writes the update and sets the byte range.
-func lay(src ades.Source, u *pdf.Update, s slots) (*increment, error) {
+// newIncrement writes the update and sets the byte range.
+func newIncrement(src ades.Source, u *pdf.Update, s slots) (*increment, error) {
 	b, err := u.Bytes()
 	if err != nil {
 		return nil, err

@@ -15,9 +15,9 @@ const (
 	mostInk = 1_000_000
 )
 
-// settle makes sure that a visible signature can be seen: it is moved onto its page and, if no
+// placeBox makes sure that a visible signature can be seen: it is moved onto its page and, if no
 // place was given, to where the page is empty. It returns the place and the drawing.
-func (f *form) settle(o settings, page *pdf.Page) (pdf.Rect, appearance.Box, error) {
+func (f *form) placeBox(o settings, page *pdf.Page) (pdf.Rect, appearance.Box, error) {
 	a := *o.Appearance
 	width, height := page.Visible()
 	a.Width, a.Height = min(a.Width, width), min(a.Height, height)
@@ -43,7 +43,7 @@ func (f *form) settle(o settings, page *pdf.Page) (pdf.Rect, appearance.Box, err
 // free finds an empty place: from the bottom of the page up, on the right, on the left, in the
 // middle.
 func (f *form) free(a *Appearance, page *pdf.Page) (x, y float64, ok bool) {
-	taken, ok := f.taken(page)
+	taken, ok := f.occupied(page)
 	if !ok {
 		return 0, 0, false
 	}
@@ -69,9 +69,9 @@ func overlaps(taken []pdf.Rect, at pdf.Rect) bool {
 	return false
 }
 
-// taken returns where a page has ink or an annotation; false if that cannot be determined. White
+// occupied returns where a page has ink or an annotation; false if that cannot be determined. White
 // areas count as empty.
-func (f *form) taken(page *pdf.Page) (boxes []pdf.Rect, ok bool) {
+func (f *form) occupied(page *pdf.Page) (boxes []pdf.Rect, ok bool) {
 	left := mostInk
 	w := &content.Walker{
 		Source: f.doc,

@@ -19,7 +19,7 @@ type reader struct {
 	ctx     context.Context
 	src     ades.Source
 	doc     *pdf.Document
-	found   []*found
+	found   []*signatureEntry
 	digests digester
 	out     *ades.Document
 	streams map[storedStream]bool // of the stores already read
@@ -29,8 +29,8 @@ type reader struct {
 	compared int // number of revisions compared with signed ones, up to limits.PDFCompared
 }
 
-// found is a signature or document time-stamp in the file.
-type found struct {
+// signatureEntry is a signature or document time-stamp in the file.
+type signatureEntry struct {
 	path   string   // "AcroForm/Signature1", "Perms/UR3"
 	fields []string // full names of the fields with this value
 	rights bool     // usage rights, which only unlock features of Adobe's reader
@@ -53,12 +53,12 @@ type found struct {
 }
 
 // fatal adds a fatal problem.
-func (f *found) fatal(k *finding.Kind, where string, values ...any) {
+func (f *signatureEntry) fatal(k *finding.Kind, where string, values ...any) {
 	f.problems = append(f.problems, k.Problem(where, values...))
 }
 
 // broken reports whether there is a fatal problem.
-func (f *found) broken() bool {
+func (f *signatureEntry) broken() bool {
 	return ades.Fatal(f.problems)
 }
 
@@ -86,7 +86,7 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err := r.collect(); err != nil {
 		return nil, err
 	}
-	if err := r.slips(ctx); err != nil {
+	if err := r.auditSyntax(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.foreign(); err != nil {
@@ -121,7 +121,7 @@ func (r *reader) collect() error {
 		return err
 	}
 	r.out.Problems = append(r.out.Problems, problems...)
-	byRef := make(map[pdf.Ref]*found)
+	byRef := make(map[pdf.Ref]*signatureEntry)
 	for i := range all {
 		if all[i].kind == "Sig" {
 			r.addField(&all[i], byRef)
@@ -146,15 +146,15 @@ func (r *reader) collect() error {
 	}
 	r.found = kept
 	if len(kept) == 0 {
-		return r.takenOut()
+		return r.findRemoved()
 	}
 	sort.SliceStable(r.found, func(i, j int) bool { return r.found[i].end < r.found[j].end })
 	return nil
 }
 
-// takenOut looks for a signature in earlier revisions of a document that has none any more:
+// findRemoved looks for a signature in earlier revisions of a document that has none any more:
 // removing a signature must not make a document count as never signed.
-func (r *reader) takenOut() error {
+func (r *reader) findRemoved() error {
 	last := len(r.doc.Revisions())
 	for n := last - 1; n >= 1 && n > last-maxStores; n-- {
 		d, err := r.as(n)
@@ -175,10 +175,10 @@ func (r *reader) takenOut() error {
 	return nil
 }
 
-// slips reports syntax errors. Inside the signed bytes they are the signer's own and only noted,
-// unless readers show different content because of them. Appended data must have none, and must not
-// make readers differ that agreed before.
-func (r *reader) slips(ctx context.Context) error {
+// auditSyntax reports syntax errors. Inside the signed bytes they are the signer's own and only
+// noted, unless readers show different content because of them. Appended data must have none, and
+// must not make readers differ that agreed before.
+func (r *reader) auditSyntax(ctx context.Context) error {
 	if len(r.found) == 0 {
 		return nil
 	}
@@ -206,17 +206,17 @@ func (r *reader) slips(ctx context.Context) error {
 			}
 			f.problems = append(f.problems, p)
 		}
-		if err := r.readings(ctx, f, ways, left, sloppy); err != nil {
+		if err := r.compareReadings(ctx, f, ways, left, sloppy); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readings compares what readers show for the signed revision, and for the last one. If they differ
-// for the signed one, it cannot be determined what was signed; if they differ only later, the
-// appended data is the cause.
-func (r *reader) readings(ctx context.Context, f *found, ways pdf.Reading, left map[int]bool, sloppy bool) error {
+// compareReadings compares what readers show for the signed revision, and for the last one. If they
+// differ for the signed one, it cannot be determined what was signed; if they differ only later,
+// the appended data is the cause.
+func (r *reader) compareReadings(ctx context.Context, f *signatureEntry, ways pdf.Reading, left map[int]bool, sloppy bool) error {
 	last := len(r.doc.Revisions())
 	if !f.rangeOK || f.broken() || r.doc.Repaired() != nil {
 		return nil
@@ -259,7 +259,7 @@ func (r *reader) readings(ctx context.Context, f *found, ways pdf.Reading, left 
 }
 
 // addField adds the value of a signature field. One dictionary in several fields is one signature.
-func (r *reader) addField(fl *field, byRef map[pdf.Ref]*found) {
+func (r *reader) addField(fl *field, byRef map[pdf.Ref]*signatureEntry) {
 	if fl.empty(r.doc) {
 		return
 	}
@@ -268,7 +268,7 @@ func (r *reader) addField(fl *field, byRef map[pdf.Ref]*found) {
 		f.fields = append(f.fields, fl.name)
 		return
 	}
-	f := &found{path: fl.name, fields: []string{fl.name}, ref: ref, value: fl.value}
+	f := &signatureEntry{path: fl.name, fields: []string{fl.name}, ref: ref, value: fl.value}
 	f.lock, _ = r.doc.Dict(fl.dict.Get("Lock"))
 	byRef[ref] = f
 	r.found = append(r.found, f)
@@ -276,7 +276,7 @@ func (r *reader) addField(fl *field, byRef map[pdf.Ref]*found) {
 
 // usageRights adds the usage rights signature, by which Adobe's software unlocks features of its
 // reader; it is over the document like any other.
-func (r *reader) usageRights(byRef map[pdf.Ref]*found) error {
+func (r *reader) usageRights(byRef map[pdf.Ref]*signatureEntry) error {
 	cat, err := r.doc.Catalog()
 	if err != nil {
 		return err
@@ -291,7 +291,7 @@ func (r *reader) usageRights(byRef map[pdf.Ref]*found) error {
 		if v == nil || byRef[ref] != nil && !ref.IsZero() {
 			continue
 		}
-		f := &found{path: "Perms/" + string(key), ref: ref, value: v, rights: key != "DocMDP"}
+		f := &signatureEntry{path: "Perms/" + string(key), ref: ref, value: v, rights: key != "DocMDP"}
 		byRef[ref] = f
 		r.found = append(r.found, f)
 	}
@@ -299,20 +299,20 @@ func (r *reader) usageRights(byRef map[pdf.Ref]*found) error {
 }
 
 // read fills in the facts of one signature or time-stamp.
-func (r *reader) read(f *found) error {
+func (r *reader) read(f *signatureEntry) error {
 	if r.isTimestamp(f) {
 		return r.readTimestamp(f)
 	}
 	return r.readSignature(f)
 }
 
-func (r *reader) isTimestamp(f *found) bool {
+func (r *reader) isTimestamp(f *signatureEntry) bool {
 	sub := r.doc.Name(f.dict.Get("SubFilter"))
 	return sub == "ETSI.RFC3161" || sub == "" && r.doc.Name(f.dict.Get("Type")) == "DocTimeStamp"
 }
 
 // facts returns those that signatures and time-stamps share.
-func (r *reader) facts(f *found) *ades.PDFFacts {
+func (r *reader) facts(f *signatureEntry) *ades.PDFFacts {
 	p := &ades.PDFFacts{
 		SubFilter: string(r.doc.Name(f.dict.Get("SubFilter"))),
 		Revision:  f.revision, Revisions: len(r.doc.Revisions()),

@@ -54,7 +54,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err := form.sign(o, s); err != nil {
 		return nil, err
 	}
-	inc, err := lay(src, u, s)
+	inc, err := newIncrement(src, u, s)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}

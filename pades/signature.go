@@ -21,7 +21,7 @@ const (
 )
 
 // readSignature returns the facts of a signature by its SubFilter.
-func (r *reader) readSignature(f *found) error {
+func (r *reader) readSignature(f *signatureEntry) error {
 	var err error
 	switch sub := r.doc.Name(f.dict.Get("SubFilter")); sub {
 	case "adbe.x509.rsa_sha1":
@@ -51,13 +51,13 @@ func (r *reader) readSignature(f *found) error {
 }
 
 // unread is a signature that cannot be parsed.
-func unread(f *found) *ades.Signature {
+func unread(f *signatureEntry) *ades.Signature {
 	return &ades.Signature{ID: ades.FactID(append([]byte(f.path), f.contents...))}
 }
 
 // readCMS reads a CMS signature. With embedded, its content is the SHA-1 of the byte range
 // (adbe.pkcs7.sha1).
-func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
+func (r *reader) readCMS(f *signatureEntry, embedded bool) (*ades.Signature, error) {
 	sd, err := cms.ParseBytes(f.contents)
 	if err != nil || len(sd.SignerInfos) == 0 {
 		if err == nil {
@@ -94,7 +94,7 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 
 // signer reads the only signer of a PDF signature; nil if it is malformed. Certificates of the DSS
 // are tried only if the signature lacks one.
-func (r *reader) signer(f *found, in *handoff.SignedData) (*ades.Signature, error) {
+func (r *reader) signer(f *signatureEntry, in *handoff.SignedData) (*ades.Signature, error) {
 	var o ades.ReadOptions
 	for {
 		doc, err := cades.Read(r.ctx, in, o)
@@ -138,7 +138,7 @@ func (r *reader) storedCertificates() [][]byte {
 }
 
 // embedded compares the SHA-1 in the content with the byte range.
-func (r *reader) embedded(f *found, s *ades.Signature, sd *cms.SignedData) error {
+func (r *reader) embedded(f *signatureEntry, s *ades.Signature, sd *cms.SignedData) error {
 	ref := ades.Reference{Kind: "byte-range", Name: f.path, Digest: "SHA1"}
 	if digest := r.digests.of(f); digest != nil && sd.Content != nil && sd.Content.Size() == 20 {
 		sum, err := digest(crypto.SHA1)
@@ -158,7 +158,7 @@ func (r *reader) embedded(f *found, s *ades.Signature, sd *cms.SignedData) error
 }
 
 // readBare reads a PKCS#1 value with the certificates in the dictionary (adbe.x509.rsa_sha1).
-func (r *reader) readBare(f *found) (*ades.Signature, error) {
+func (r *reader) readBare(f *signatureEntry) (*ades.Signature, error) {
 	s := unread(f)
 	e, _, err := cms.ReadElement(f.contents)
 	if err == nil {
@@ -212,7 +212,7 @@ func (r *reader) readBare(f *found) (*ades.Signature, error) {
 }
 
 // certEntry is the Cert entry: a string, or an array of them.
-func (r *reader) certEntry(f *found) [][]byte {
+func (r *reader) certEntry(f *signatureEntry) [][]byte {
 	o, err := r.doc.Resolve(f.dict.Get("Cert"))
 	if err != nil {
 		return nil

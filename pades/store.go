@@ -28,7 +28,7 @@ func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.
 	if err := mayAppend(doc, 1); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	s := &store{u: doc.Update(), doc: doc, have: make(map[string]pdf.Ref), late: vriNames(facts, latecomer(facts.out))}
+	s := &store{u: doc.Update(), doc: doc, have: make(map[string]pdf.Ref), late: vriNames(facts, madeAfterStore(facts.out))}
 	if err := s.open(); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
@@ -50,8 +50,8 @@ func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.
 	return nil
 }
 
-// latecomer selects the signatures that were made after the store was last written.
-func latecomer(doc *ades.Document) func(*ades.Signature) bool {
+// madeAfterStore selects the signatures that were made after the store was last written.
+func madeAfterStore(doc *ades.Document) func(*ades.Signature) bool {
 	return func(s *ades.Signature) bool { return storedBefore(s, doc) }
 }
 

@@ -5,14 +5,14 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// spoken is the alternate description of a field, for screen readers, and its language.
-type spoken struct{ text, lang string }
+// altDescription is the alternate description of a field, for screen readers, and its language.
+type altDescription struct{ text, lang string }
 
 // tag adds a new widget to the logical structure of a tagged document, so that a PDF/UA document
 // (ISO 14289-1, 7.18) keeps conforming: annotations are reached in structure order, a field has an
 // alternate description, and a visible widget is in a Form element. A document without tags, or
 // whose structure is not a tree of objects, is not changed.
-func (f *form) tag(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, said spoken, shown bool) error {
+func (f *form) tag(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, said altDescription, shown bool) error {
 	cat, err := f.doc.Catalog()
 	if err != nil {
 		return err

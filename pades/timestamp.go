@@ -12,7 +12,7 @@ import (
 
 // readTimestamp returns the facts of a document time-stamp (EN 319 142-1, 5.4.3), which does not
 // count as a signature.
-func (r *reader) readTimestamp(f *found) error {
+func (r *reader) readTimestamp(f *signatureEntry) error {
 	raw := f.contents
 	if e, _, err := cms.ReadElement(raw); err == nil {
 		raw = e.Raw // without padding

@@ -54,7 +54,7 @@ func (j *judge) chain(leaf string, q asked) chainVerdict {
 	key := chainKey{leaf, q, j.proofs}
 	v, known := j.chains[key]
 	if !known {
-		v = j.chainAnew(leaf, q)
+		v = j.judgeChain(leaf, q)
 		if j.chains == nil {
 			j.chains = map[chainKey]chainVerdict{}
 		}
@@ -70,7 +70,7 @@ type chainKey struct {
 	proofs int
 }
 
-func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
+func (j *judge) judgeChain(leaf string, q asked) chainVerdict {
 	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], asked: q}
 	paths := j.facts.Paths[leaf]
 	if len(paths) > 0 {
@@ -83,7 +83,7 @@ func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
 	}
 	var first *chainVerdict
 	for _, p := range paths {
-		v := j.along(p, q)
+		v := j.judgePath(p, q)
 		if v.passed() {
 			return v
 		}
@@ -94,8 +94,8 @@ func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
 	return *first
 }
 
-// along judges one path.
-func (j *judge) along(p *report.Path, q asked) chainVerdict {
+// judgePath judges one path.
+func (j *judge) judgePath(p *report.Path, q asked) chainVerdict {
 	v := chainVerdict{verdict: verdict{indication: report.Passed}, path: p, anchored: true, asked: q}
 	v.leaf = j.facts.Certificates[p.Certificates[0]]
 	for _, problem := range p.Problems {

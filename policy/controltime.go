@@ -90,8 +90,8 @@ func (j *judge) reliable(a ades.Algorithm) (until time.Time, ends bool) {
 	return k, true
 }
 
-// before reports whether an object is proven to be from before a control time.
-func (j *judge) before(id string, c control) bool {
+// existedBefore reports whether an object is proven to be from before a control time.
+func (j *judge) existedBefore(id string, c control) bool {
 	if c.time.IsZero() {
 		return true
 	}

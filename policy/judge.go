@@ -22,7 +22,7 @@ func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 		}
 		j := &judge{facts: facts, policy: p, at: at, layer: i, poe: map[string]time.Time{}}
 		if since := proven[enclosing(facts.Layers, i)]; !since.IsZero() {
-			j.existed(layer.Document, since)
+			j.applyProof(layer.Document, since)
 		}
 		j.document(layer, out)
 		proven[i] = j.contentProven(layer.Document, out)
@@ -106,9 +106,9 @@ func (j *judge) contentProven(d *ades.Document, out *report.Conclusions) (since 
 	return since
 }
 
-// existed applies the proof of existence of the enclosing layer's content to everything in a
+// applyProof applies the proof of existence of the enclosing layer's content to everything in a
 // document.
-func (j *judge) existed(d *ades.Document, since time.Time) {
+func (j *judge) applyProof(d *ades.Document, since time.Time) {
 	if !since.Before(j.at) {
 		return
 	}

@@ -39,7 +39,7 @@ func (j *judge) signature(s *ades.Signature) *report.Conclusion {
 	c.Indication, c.SubIndication, c.Messages = total(v.indication), v.sub, v.messages
 	ch.describe(j, c)
 	j.qualify(c, ch)
-	j.until(c, ch)
+	j.evidenceUntil(c, ch)
 	for _, n := range s.CounterSignatures {
 		c.Counters = append(c.Counters, j.signature(n))
 	}
@@ -261,9 +261,9 @@ func (j *judge) changes(s *ades.Signature) verdict {
 	return v
 }
 
-// until determines how long the evidence in the file will last: as long as the signer's
+// evidenceUntil determines how long the evidence in the file will last: as long as the signer's
 // certificate, or that of the last time-stamp.
-func (j *judge) until(c *report.Conclusion, ch chainVerdict) {
+func (j *judge) evidenceUntil(c *report.Conclusion, ch chainVerdict) {
 	if ch.leaf != nil {
 		c.ValidUntil = ch.leaf.NotAfter
 	}

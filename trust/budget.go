@@ -18,9 +18,9 @@ const (
 	maxKept       = 256     // statements kept per certificate
 )
 
-// work is the remaining budget for one document. Every loop that gathers evidence asks it before
+// budget is the remaining budget for one document. Every loop that gathers evidence asks it before
 // each step, and stops when the caller's context ends.
-type work struct {
+type budget struct {
 	ctx                       context.Context
 	memory                    *limits.Budget
 	effort                    *pkix.Effort // of signature checks: about a second
@@ -29,15 +29,15 @@ type work struct {
 	over                      bool
 }
 
-func newWork(ctx context.Context) *work {
-	return &work{
+func newWork(ctx context.Context) *budget {
+	return &budget{
 		ctx: ctx, memory: limits.BudgetOf(ctx),
 		effort: pkix.NewEffort(), checks: maxChecks, looks: maxLooks, statements: maxStatements, scan: maxScan,
 	}
 }
 
 // spend takes n from a budget. It is false if the budget is used up or the context has ended.
-func spend[N int | int64](w *work, left *N, n N) bool {
+func spend[N int | int64](w *budget, left *N, n N) bool {
 	if *left < n || w.ctx.Err() != nil {
 		w.over = true
 		return false
@@ -47,7 +47,7 @@ func spend[N int | int64](w *work, left *N, n N) bool {
 }
 
 // check accounts for one signature check with that key.
-func (w *work) check(key any) bool {
+func (w *budget) check(key any) bool {
 	if !spend(w, &w.checks, 1) {
 		return false
 	}
@@ -59,10 +59,10 @@ func (w *work) check(key any) bool {
 }
 
 // allow accounts for n pieces of evidence or certificates.
-func (w *work) allow(n int) bool { return spend(w, &w.looks, n) }
+func (w *budget) allow(n int) bool { return spend(w, &w.looks, n) }
 
-// hold reserves memory from the document's budget.
-func (w *work) hold(n int) bool {
+// reserve reserves memory from the document's budget.
+func (w *budget) reserve(n int) bool {
 	if w.memory.Spend(int64(n)) != nil {
 		w.over = true
 		return false

@@ -73,8 +73,8 @@ func (c *Cache) put(key string, body []byte, at, until time.Time) {
 	c.entries[key] = cached{body, at, until}
 }
 
-// forget removes an answer, so that it is requested again.
-func (c *Cache) forget(key string) {
+// remove removes an answer, so that it is requested again.
+func (c *Cache) remove(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.size -= len(c.entries[key].body)
@@ -95,8 +95,8 @@ func (c *Cache) list(url string, now time.Time) *list {
 	return l
 }
 
-// keep stores a list as it arrives. It does not check its signature.
-func (c *Cache) keep(url string, r io.Reader, now time.Time) (*list, error) {
+// store stores a list as it arrives. It does not check its signature.
+func (c *Cache) store(url string, r io.Reader, now time.Time) (*list, error) {
 	in := io.LimitReader(dearmoured(r), maxCRL+1)
 	head, err := io.ReadAll(io.LimitReader(in, keptInMemory+1))
 	if err != nil {

@@ -81,10 +81,10 @@ func (s *Store) stream(ctx context.Context, url string, body []byte, read func(i
 	return nil
 }
 
-// once runs one fetch per key at a time, with other callers waiting for its result. The fetch ends
-// by its own timeout, not with the first caller, and a panic in it becomes an error since it runs
-// in a goroutine of its own.
-func once[T any](ctx context.Context, s *Store, key string, fetch func(context.Context) (T, error)) (v T, err error) {
+// sharedFetch runs one fetch per key at a time, with other callers waiting for its result. The
+// fetch ends by its own timeout, not with the first caller, and a panic in it becomes an error
+// since it runs in a goroutine of its own.
+func sharedFetch[T any](ctx context.Context, s *Store, key string, fetch func(context.Context) (T, error)) (v T, err error) {
 	done := s.flight.DoChan(key, func() (_ any, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -117,7 +117,7 @@ func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, n
 			old = known.body
 		}
 		var b []byte
-		if b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
+		if b, err = sharedFetch(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
 			return b, nil
 		}
 	}
@@ -186,9 +186,9 @@ func (s *Store) crlAt(ctx context.Context, url string, now time.Time) (*list, er
 	if l := s.cache().list(url, now); l != nil {
 		return l, nil
 	}
-	return once(ctx, s, "crl "+url, func(ctx context.Context) (l *list, err error) {
+	return sharedFetch(ctx, s, "crl "+url, func(ctx context.Context) (l *list, err error) {
 		err = s.stream(ctx, url, nil, func(r io.Reader) error {
-			l, err = s.cache().keep(url, r, now)
+			l, err = s.cache().store(url, r, now)
 			return err
 		})
 		return l, err
@@ -217,7 +217,7 @@ func (s *Store) fetchIssuers(ctx context.Context, cert *pkix.Certificate, now ti
 		known, ok := s.cache().get(key, now)
 		b := known.body
 		if !ok {
-			b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
+			b, err = sharedFetch(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
 			if err != nil {
 				continue
 			}

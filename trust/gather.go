@@ -174,13 +174,13 @@ func (g *gathering) leaf(c *pkix.Certificate, depth int) {
 		}
 		// Revocation data is fetched for the paths up to the first with a trusted anchor; the
 		// others use only what the document carries.
-		g.along(f, depth, !reliable)
+		g.gatherAlong(f, depth, !reliable)
 		reliable = reliable || f.anchor != nil && (f.anchor.Operator || slices.ContainsFunc(f.anchor.Services, func(s *report.Service) bool { return s.GrantedAt(g.now) }))
 	}
 }
 
 // paths finds the paths of a certificate, and fetches missing issuers.
-func (g *gathering) paths(c *pkix.Certificate) []found {
+func (g *gathering) paths(c *pkix.Certificate) []foundPath {
 	founds := g.store.pathsOf(c, g.pool)
 	for round := 0; g.network && g.ctx.Err() == nil && round < 4 && founds[0].anchor == nil; round++ {
 		if !g.climb(founds[0].certs) {
@@ -212,8 +212,8 @@ func (g *gathering) climb(c chain) bool {
 	return true
 }
 
-// along gathers revocation data for every certificate below the end of a path.
-func (g *gathering) along(f found, depth int, fetch bool) {
+// gatherAlong gathers revocation data for every certificate below the end of a path.
+func (g *gathering) gatherAlong(f foundPath, depth int, fetch bool) {
 	for i, cert := range f.certs[:len(f.certs)-1] {
 		issuer := f.certs[i+1]
 		if g.ctx.Err() != nil {

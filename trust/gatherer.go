@@ -95,7 +95,7 @@ func (s *Store) Revoked(ctx context.Context, leaf []byte, others [][]byte, now t
 		return nil, err
 	}
 	for _, url := range c.OCSPServers {
-		s.cache().forget("ocsp " + url + " " + c.ID())
+		s.cache().remove("ocsp " + url + " " + c.ID())
 	}
 	g.leaf(c, 0)
 	for _, r := range facts.Revocations[c.ID()] {
@@ -130,7 +130,7 @@ type collector struct {
 	large   func(ctx context.Context, subject string, size int64)
 }
 
-func (w *collector) once(id string) bool {
+func (w *collector) firstTime(id string) bool {
 	if w.seen[id] {
 		return false
 	}
@@ -144,7 +144,7 @@ func (w *collector) lacks(c *pkix.Certificate, what, why string) {
 
 // prove collects the chain of a certificate and revocation data along it.
 func (w *collector) prove(c *pkix.Certificate, depth int) {
-	if !w.once("proved " + c.ID()) {
+	if !w.firstTime("proved " + c.ID()) {
 		return
 	}
 	best := w.g.paths(c)[0]
@@ -154,7 +154,7 @@ func (w *collector) prove(c *pkix.Certificate, depth int) {
 		w.lacks(top, "issuer certificate", w.reason("its issuer is not in the document, among the anchors or at an address it names"))
 	}
 	for _, cert := range path {
-		if w.once("cert " + cert.ID()) {
+		if w.firstTime("cert " + cert.ID()) {
 			w.out.Certificates = append(w.out.Certificates, cert.Raw)
 		}
 	}
@@ -175,7 +175,7 @@ func (w *collector) reason(fallback string) string {
 }
 
 func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
-	if !w.once("rev " + cert.ID()) {
+	if !w.firstTime("rev " + cert.ID()) {
 		return
 	}
 	revs := w.g.store.revocations(cert, issuer, &w.g.ev, w.g.pool)
@@ -201,7 +201,7 @@ func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
 
 // addEvidence adds the evidence with that id, about a certificate, to the bundle.
 func (w *collector) addEvidence(about *pkix.Certificate, id string) error {
-	if !w.once("ev " + id) {
+	if !w.firstTime("ev " + id) {
 		return nil
 	}
 	for _, o := range w.g.ev.ocsps {

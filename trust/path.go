@@ -23,10 +23,10 @@ const (
 type pool struct {
 	bySubject map[string][]*pkix.Certificate
 	byID      map[string]*pkix.Certificate
-	work      *work
+	work      *budget
 }
 
-func newPool(w *work) *pool {
+func newPool(w *budget) *pool {
 	return &pool{bySubject: map[string][]*pkix.Certificate{}, byID: map[string]*pkix.Certificate{}, work: w}
 }
 
@@ -69,28 +69,28 @@ type builder struct {
 	pool  *pool
 	leaf  *pkix.Certificate
 	steps int
-	done  []found
+	done  []foundPath
 	loose []chain // paths without an anchor
 }
 
-type found struct {
+type foundPath struct {
 	certs  chain
 	anchor *report.Anchor
 	facts  *report.Path // set by pathsOf
 }
 
 // build returns the trusted paths of a leaf, or, if there are none, those without an anchor.
-func (s *Store) build(leaf *pkix.Certificate, p *pool) []found {
+func (s *Store) build(leaf *pkix.Certificate, p *pool) []foundPath {
 	b := &builder{store: s, pool: p, leaf: leaf}
 	b.walk(chain{leaf})
 	if len(b.done) > 0 {
 		return b.done
 	}
 	for _, c := range b.loose {
-		b.done = append(b.done, found{certs: c})
+		b.done = append(b.done, foundPath{certs: c})
 	}
 	if len(b.done) == 0 {
-		b.done = []found{{certs: chain{leaf}}}
+		b.done = []foundPath{{certs: chain{leaf}}}
 	}
 	return b.done
 }
@@ -99,7 +99,7 @@ func (b *builder) walk(c chain) {
 	top := c[len(c)-1]
 	extended := false
 	if a := b.store.anchor(top, b.leaf); a != nil {
-		b.done = append(b.done, found{certs: slices.Clone(c), anchor: a})
+		b.done = append(b.done, foundPath{certs: slices.Clone(c), anchor: a})
 		// An operator's anchor ends the path. A service of a list may have been withdrawn, or
 		// listed later than the one above it, so the search goes on (TS 119 615, clause 4.4, looks
 		// at every CA of the path).
@@ -116,7 +116,7 @@ func (b *builder) walk(c chain) {
 	}
 	issuers := b.store.issuers(top, b.pool)
 	for _, i := range issuers[:min(len(issuers), maxCandidates)] {
-		if c.holds(i) || b.steps >= maxSteps {
+		if c.contains(i) || b.steps >= maxSteps {
 			continue
 		}
 		b.steps++
@@ -131,9 +131,9 @@ func (b *builder) walk(c chain) {
 	}
 }
 
-// holds reports whether the chain already has a certificate with the same name and key, which means
-// a loop.
-func (c chain) holds(n *pkix.Certificate) bool {
+// contains reports whether the chain already has a certificate with the same name and key, which
+// means a loop.
+func (c chain) contains(n *pkix.Certificate) bool {
 	for _, have := range c {
 		if have.ID() == n.ID() || (have.SubjectKey() == n.SubjectKey() && bytes.Equal(have.RawSPKI, n.RawSPKI)) {
 			return true
@@ -144,7 +144,7 @@ func (c chain) holds(n *pkix.Certificate) bool {
 
 // pathsOf finds the paths of a leaf in a pool, with their problems by RFC 5280 apart from time and
 // revocation. The best come first: those to an anchor without problems, shorter before longer.
-func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []found {
+func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []foundPath {
 	founds := s.build(leaf, pool)
 	for i, f := range founds {
 		// A trusted list may name the anchor as an issuer of certificates.
@@ -158,7 +158,7 @@ func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []found {
 			founds[i].facts.Certificates = append(founds[i].facts.Certificates, c.ID())
 		}
 	}
-	rank := func(f found) int {
+	rank := func(f foundPath) int {
 		switch {
 		case !f.facts.Complete:
 			return 2
@@ -167,7 +167,7 @@ func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []found {
 		}
 		return 0
 	}
-	slices.SortStableFunc(founds, func(a, b found) int {
+	slices.SortStableFunc(founds, func(a, b foundPath) int {
 		return cmp.Or(rank(a)-rank(b), len(a.certs)-len(b.certs))
 	})
 	return founds

@@ -30,7 +30,7 @@ type crlItem struct {
 }
 
 // addEvidence adds a piece of revocation data. It is false if the data cannot be parsed.
-func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, raw []byte, w *work) bool {
+func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, raw []byte, w *budget) bool {
 	id := ades.FactID(raw)
 	if e.seen == nil {
 		e.seen = map[string]bool{}
@@ -39,18 +39,18 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 		return true
 	}
 	e.seen[id] = true
-	if !w.hold(len(raw)) {
+	if !w.reserve(len(raw)) {
 		return false
 	}
 	switch kind {
 	case ades.EvidenceOCSP:
-		o := remembered(&s.ocsps, id, raw, pkix.ParseOCSPResponse)
+		o := memoized(&s.ocsps, id, raw, pkix.ParseOCSPResponse)
 		if o == nil {
 			return false
 		}
 		e.ocsps = append(e.ocsps, ocspItem{id, origin, o})
 	case ades.EvidenceCRL:
-		c := remembered(&s.crls, id, raw, pkix.ParseCRL)
+		c := memoized(&s.crls, id, raw, pkix.ParseCRL)
 		if c == nil {
 			return false
 		}
@@ -96,11 +96,12 @@ func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *p
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *report.Revocation) int { return b.ThisUpdate.Compare(a.ThisUpdate) })
-	return keep(out, pool.work)
+	return boundStatements(out, pool.work)
 }
 
-// keep bounds the statements about a certificate: the newest are kept, and all that are not "good".
-func keep(list []*report.Revocation, w *work) []*report.Revocation {
+// boundStatements bounds the statements about a certificate: the newest are kept, and all that are
+// not "good".
+func boundStatements(list []*report.Revocation, w *budget) []*report.Revocation {
 	n := 0
 	out := slices.DeleteFunc(list, func(r *report.Revocation) bool {
 		n++
@@ -233,9 +234,9 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 	return r
 }
 
-// remembered parses a value that retains its bytes, once. It returns nil if the value cannot be
+// memoized parses a value that retains its bytes, once. It returns nil if the value cannot be
 // parsed.
-func remembered[T any](m *memo.Memo[string, *T], id string, raw []byte, parse func([]byte) (*T, error)) *T {
+func memoized[T any](m *memo.Memo[string, *T], id string, raw []byte, parse func([]byte) (*T, error)) *T {
 	if v, known := m.Get(id); known {
 		return v
 	}
@@ -248,7 +249,7 @@ func remembered[T any](m *memo.Memo[string, *T], id string, raw []byte, parse fu
 }
 
 // apply copies what a list says into r. It is false if the list cannot be read.
-func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w *work) bool {
+func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w *budget) bool {
 	found, known := s.listed.Get(c.id + cert.ID())
 	if !known {
 		if !spend(w, &w.scan, c.Size()) {

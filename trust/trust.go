@@ -178,18 +178,18 @@ func (s *Store) find(subjectKey string, subject []byte) []*pkix.Certificate {
 }
 
 // signed reports whether issuer's key verifies child's signature.
-func (s *Store) signed(child, issuer *pkix.Certificate, w *work) bool {
+func (s *Store) signed(child, issuer *pkix.Certificate, w *budget) bool {
 	return s.check(child.ID()+issuer.ID(), w, issuer, func() bool { return child.CheckSignatureFrom(issuer) == nil })
 }
 
 // selfSigned reports whether a certificate's own key verifies its signature.
-func (s *Store) selfSigned(c *pkix.Certificate, w *work) bool {
+func (s *Store) selfSigned(c *pkix.Certificate, w *budget) bool {
 	return c.SelfIssued() && s.signed(c, c, w)
 }
 
 // check caches the results of signature checks by a certificate's key. With no work left the result
 // is false, and not cached.
-func (s *Store) check(key string, w *work, by *pkix.Certificate, do func() bool) bool {
+func (s *Store) check(key string, w *budget, by *pkix.Certificate, do func() bool) bool {
 	if ok, known := s.checked.Get(key); known {
 		return ok
 	}

@@ -220,9 +220,9 @@ func fileName(name string) string {
 	}, name) + ".xml"
 }
 
-// keep writes a verified list atomically. Failing to write the cache only costs a fetch after the
-// next start.
-func (s *Set) keep(name string, raw []byte) {
+// writeCache writes a verified list atomically. Failing to write the cache only costs a fetch after
+// the next start.
+func (s *Set) writeCache(name string, raw []byte) {
 	if s.config.Dir == "" || os.MkdirAll(s.config.Dir, 0o755) != nil {
 		return
 	}

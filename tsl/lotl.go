@@ -43,18 +43,18 @@ var (
 func (s *Set) update(ctx context.Context, src source, keep bool) error {
 	old := s.current.Load()
 	lotl, err := s.listOfLists(ctx, src, old, keep)
-	next := &snapshot{lists: []*held{lotl}}
+	next := &snapshot{lists: []*trustedList{lotl}}
 	errs := []error{err}
 	if lotl.list != nil {
 		pointers := s.national(lotl.list)
-		results := make([]*held, len(pointers))
+		results := make([]*trustedList, len(pointers))
 		var wg sync.WaitGroup
 		gate := make(chan struct{}, 4)
 		for i, p := range pointers {
 			wg.Go(func() {
 				gate <- struct{}{}
 				defer func() { <-gate }()
-				results[i] = s.one(ctx, src, p, old, keep)
+				results[i] = s.updateNational(ctx, src, p, old, keep)
 			})
 		}
 		wg.Wait()
@@ -83,7 +83,7 @@ func (e *LOTLError) Unwrap() error { return e.Err }
 
 // listOfLists reads the list of lists from a source; the last good one is kept if there is no
 // better one.
-func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep bool) (*held, error) {
+func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep bool) (*trustedList, error) {
 	last := old.lotl()
 	found, err := src.lotl(ctx)
 	if err == nil && len(found) == 0 {
@@ -97,7 +97,7 @@ func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep b
 		errs = append(errs, err)
 	}
 	for _, c := range found {
-		err := s.believeLOTL(ctx, src, c, keep)
+		err := s.verifyLOTL(ctx, src, c, keep)
 		if err == nil && last != nil && last.list != nil && c.list.OlderThan(last.list) {
 			if !keep {
 				return last, nil // the disk is older than memory
@@ -106,14 +106,14 @@ func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep b
 		}
 		if err == nil {
 			if keep {
-				s.keep(fileName(c.list.Territory), c.raw)
+				s.writeCache(fileName(c.list.Territory), c.raw)
 			}
-			return hold(c, s.config.LOTL), nil
+			return newTrustedList(c, s.config.LOTL), nil
 		}
 		errs = append(errs, err)
 	}
 	err = &LOTLError{errors.Join(errs...)}
-	kept := &held{ListState: report.ListState{Territory: "EU", URL: s.config.LOTL}}
+	kept := &trustedList{ListState: report.ListState{Territory: "EU", URL: s.config.LOTL}}
 	if last != nil {
 		*kept = *last
 	}
@@ -121,9 +121,9 @@ func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep b
 	return kept, err
 }
 
-// believeLOTL trusts a list of lists if the anchors signed it, or signed the first of a chain of
+// verifyLOTL trusts a list of lists if the anchors signed it, or signed the first of a chain of
 // pivots, each of which names the signers of the next. The pivots that were needed are cached too.
-func (s *Set) believeLOTL(ctx context.Context, src source, c *candidate, keep bool) error {
+func (s *Set) verifyLOTL(ctx context.Context, src source, c *candidate, keep bool) error {
 	if err := c.list.Check(); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (s *Set) believeLOTL(ctx context.Context, src source, c *candidate, keep bo
 	}
 	for _, p := range line {
 		if keep {
-			s.keep(fileName(fmt.Sprintf("%s-%d", p.list.Territory, p.list.Sequence)), p.raw)
+			s.writeCache(fileName(fmt.Sprintf("%s-%d", p.list.Territory, p.list.Sequence)), p.raw)
 		}
 	}
 	return nil
@@ -197,16 +197,16 @@ func (s *Set) national(lotl *List) []Pointer {
 	return out
 }
 
-// one reads a national list and checks it against its pointer. On failure the last good one is
-// kept, as long as the pointer still names its signer.
-func (s *Set) one(ctx context.Context, src source, p Pointer, old *snapshot, keep bool) *held {
+// updateNational reads a national list and checks it against its pointer. On failure the last good
+// one is kept, as long as the pointer still names its signer.
+func (s *Set) updateNational(ctx context.Context, src source, p Pointer, old *snapshot, keep bool) *trustedList {
 	last := old.find(p.Territory)
 	found, err := src.national(ctx, p)
 	if err == nil {
 		err = errMissing
 	}
 	for _, c := range found {
-		if err = s.believe(c, p); err == nil && last != nil && last.list != nil && c.list.OlderThan(last.list) {
+		if err = s.verifyNational(c, p); err == nil && last != nil && last.list != nil && c.list.OlderThan(last.list) {
 			if _, signed := last.list.Verify(p.Certificates); !keep && signed == nil {
 				return last // the disk is older than memory
 			}
@@ -214,14 +214,14 @@ func (s *Set) one(ctx context.Context, src source, p Pointer, old *snapshot, kee
 		}
 		if err == nil {
 			if keep {
-				s.keep(fileName(p.Territory), c.raw)
+				s.writeCache(fileName(p.Territory), c.raw)
 			}
-			h := hold(c, p.URL)
+			h := newTrustedList(c, p.URL)
 			h.Territory = p.Territory
 			return h
 		}
 	}
-	h := &held{ListState: report.ListState{Territory: p.Territory, URL: p.URL}}
+	h := &trustedList{ListState: report.ListState{Territory: p.Territory, URL: p.URL}}
 	if last != nil && last.list != nil {
 		if _, signed := last.list.Verify(p.Certificates); signed == nil {
 			*h = *last
@@ -231,8 +231,8 @@ func (s *Set) one(ctx context.Context, src source, p Pointer, old *snapshot, kee
 	return h
 }
 
-// believe checks a national list against the pointer, which names its signers.
-func (s *Set) believe(c *candidate, p Pointer) error {
+// verifyNational checks a national list against the pointer, which names its signers.
+func (s *Set) verifyNational(c *candidate, p Pointer) error {
 	if err := c.list.Check(); err != nil {
 		return err
 	}
@@ -249,11 +249,11 @@ func sameTerritory(a, b string) bool {
 	return norm.Replace(a) == norm.Replace(b)
 }
 
-// hold makes the state of a trusted list. It drops the XML, which is most of its size.
-func hold(c *candidate, url string) *held {
+// newTrustedList makes the state of a trusted list. It drops the XML, which is most of its size.
+func newTrustedList(c *candidate, url string) *trustedList {
 	l := c.list
 	l.doc = nil
-	h := &held{list: l, ListState: report.ListState{
+	h := &trustedList{list: l, ListState: report.ListState{
 		Territory: l.Territory, URL: url, Sequence: l.Sequence, Issued: l.Issued, NextUpdate: l.NextUpdate, FetchedAt: c.at, Verified: true,
 	}}
 	for _, p := range l.Providers {

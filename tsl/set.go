@@ -47,13 +47,13 @@ type Set struct {
 
 // snapshot is an immutable state of all lists.
 type snapshot struct {
-	lists     []*held
+	lists     []*trustedList
 	bySubject map[string][]*identity
 	byID      map[string][]*identity
 }
 
-// held is one list with its state.
-type held struct {
+// trustedList is one list with its state.
+type trustedList struct {
 	report.ListState
 	list *List
 }
@@ -172,7 +172,7 @@ func (s *Set) Loaded() bool {
 }
 
 // lotl is the list of lists; nil if none was looked for.
-func (n *snapshot) lotl() *held {
+func (n *snapshot) lotl() *trustedList {
 	if len(n.lists) == 0 {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (n *snapshot) lotl() *held {
 }
 
 // find returns the list of a territory.
-func (n *snapshot) find(territory string) *held {
+func (n *snapshot) find(territory string) *trustedList {
 	for _, h := range n.lists[min(1, len(n.lists)):] {
 		if h.Territory == territory {
 			return h

@@ -97,7 +97,7 @@ func (c *Client) StampNonce(ctx context.Context, hash crypto.Hash, digest []byte
 func (c *Client) round(ctx context.Context, left []int, errs []error, req Request) (token []byte, again []int) {
 	for _, i := range left {
 		begin := time.Now()
-		token, retry, err := c.once(ctx, c.Servers[i], req)
+		token, retry, err := c.request(ctx, c.Servers[i], req)
 		if c.Observe != nil {
 			c.Observe(c.Servers[i], time.Since(begin), err)
 		}
@@ -115,7 +115,7 @@ func (c *Client) round(ctx context.Context, left []int, errs []error, req Reques
 	return nil, again
 }
 
-func (c *Client) once(ctx context.Context, s Server, req Request) (token []byte, again bool, err error) {
+func (c *Client) request(ctx context.Context, s Server, req Request) (token []byte, again bool, err error) {
 	if s.Policy != "" && !oid.Valid(s.Policy) {
 		return nil, false, fmt.Errorf("policy %q is not an object identifier", s.Policy)
 	}

@@ -108,7 +108,7 @@ func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, limits.TimestampRequest))
 	if err != nil {
-		unread(w, err)
+		refuseUnreadable(w, err)
 		return
 	}
 	answer, _ := r.Respond(body)
@@ -116,8 +116,8 @@ func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// unread answers a request that could not be read.
-func unread(w http.ResponseWriter, err error) {
+// refuseUnreadable answers a request that could not be read.
+func refuseUnreadable(w http.ResponseWriter, err error) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		http.Error(w, fmt.Sprintf("a time-stamp request has at most %d bytes", large.Limit), http.StatusRequestEntityTooLarge)

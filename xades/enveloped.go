@@ -163,7 +163,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 	}
 	method.Prefixes = valuePrefixes(n)
 	h := p.o.Digest().New()
-	_ = xmldsig.Canonicalize(p.also(h), set, method) // writing to a hash cannot fail
+	_ = xmldsig.Canonicalize(p.withContentDigest(h), set, method) // writing to a hash cannot fail
 	mime := p.o.MimeTypes[p.files[0].Name]
 	if mime == "" {
 		mime = "text/xml"
@@ -338,7 +338,7 @@ func (p *preparation) embedXML(i int) (string, error) {
 	}
 	method.Prefixes = valuePrefixes(root)
 	h := p.o.Digest().New()
-	_ = xmldsig.Canonicalize(p.also(h), xmldsig.NodeSet{Apex: root, Comments: method.Comments}, method) // writing to a hash cannot fail
+	_ = xmldsig.Canonicalize(p.withContentDigest(h), xmldsig.NodeSet{Apex: root, Comments: method.Comments}, method) // writing to a hash cannot fail
 	p.b.refs = append(p.b.refs, reference{
 		uri: uri, transforms: []string{transformC14N(method)}, digest: h.Sum(nil), mime: p.mime(p.files[i]),
 	})

@@ -10,11 +10,11 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// foreign rejects a document with an unsigned place where a PDF may begin or continue: comments,
-// the text of KeyInfo and unsigned properties may contain anything, and PDF readers search a file
-// for its parts. Such a mark in signed content was written by the signer. If the octets differ from
-// the parsed text, none is allowed anywhere.
-func (r *reader) foreign() {
+// rejectForeign rejects a document with an unsigned place where a PDF may begin or continue:
+// comments, the text of KeyInfo and unsigned properties may contain anything, and PDF readers
+// search a file for its parts. Such a mark in signed content was written by the signer. If the
+// octets differ from the parsed text, none is allowed anywhere.
+func (r *reader) rejectForeign() {
 	octets := r.doc.Bytes()
 	if !foreign.PDFIn(octets) {
 		return

@@ -63,7 +63,7 @@ func (r *reader) parts(element string) error {
 		}
 		r.out.Parts = append(r.out.Parts, wanted...)
 	}
-	r.selfish(p)
+	r.rejectSelfSigned(p)
 	r.hidden()
 	return nil
 }
@@ -157,9 +157,9 @@ func (r *reader) expected(name string) (*xmldom.Node, error) {
 	return found[0], nil
 }
 
-// selfish rejects signatures that only sign themselves: their own properties, key or value. They
-// could be copied into any document.
-func (r *reader) selfish(p *partition) {
+// rejectSelfSigned rejects signatures that only sign themselves: their own properties, key or
+// value. They could be copied into any document.
+func (r *reader) rejectSelfSigned(p *partition) {
 	parts := r.covered()
 	for i, s := range r.tops {
 		if s.x == nil || len(s.sig.References) == 0 {
@@ -234,10 +234,10 @@ func (s *sigReader) holds(f *ades.File) bool {
 	return false
 }
 
-// wholes marks the signatures that cover every part, and also the ancestors of what they sign:
+// markWhole marks the signatures that cover every part, and also the ancestors of what they sign:
 // these are not content (an element that only contains others says nothing itself), but their names
 // could be changed.
-func (r *reader) wholes() {
+func (r *reader) markWhole() {
 	parts := r.covered()
 	for i, s := range r.out.Signatures {
 		s.ContentIsWhole = s.Intact() == ades.Yes && len(r.out.Parts) > 0 && parts[s.ID] == len(r.out.Parts)

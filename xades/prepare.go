@@ -202,7 +202,7 @@ func (p *preparation) enveloping() error {
 			digest: digests[i], mime: mime, encoding: xmldsig.Base64,
 		})
 	}
-	p.place = alone
+	p.place = writeAlone
 	return nil
 }
 
@@ -219,12 +219,12 @@ func (p *preparation) detached() error {
 		}
 		p.b.refs = append(p.b.refs, reference{uri: xmldsig.EscapeName(f.Name), noURI: f.Name == "", digest: digests[i], mime: p.mime(f)})
 	}
-	p.place = alone
+	p.place = writeAlone
 	return nil
 }
 
-// alone makes the signature the whole document.
-func alone(w io.Writer, signature func(io.Writer) error) error {
+// writeAlone makes the signature the whole document.
+func writeAlone(w io.Writer, signature func(io.Writer) error) error {
 	if _, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"); err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (p *preparation) digestFiles(embedded bool) ([][]byte, error) {
 		h := p.o.Digest().New()
 		w := io.Writer(h)
 		if !embedded {
-			w = p.also(h)
+			w = p.withContentDigest(h)
 		}
 		if _, err := io.Copy(w, io.NewSectionReader(f.Source, 0, f.Source.Size())); err != nil {
 			return nil, fmt.Errorf("xades: read document: %w", err)
@@ -248,8 +248,8 @@ func (p *preparation) digestFiles(embedded bool) ([][]byte, error) {
 	return digests, nil
 }
 
-// also writes digest input to the digest for the content time-stamp as well.
-func (p *preparation) also(h hash.Hash) io.Writer {
+// withContentDigest writes digest input to the digest for the content time-stamp as well.
+func (p *preparation) withContentDigest(h hash.Hash) io.Writer {
 	if p.all == nil {
 		return h
 	}

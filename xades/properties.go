@@ -35,7 +35,7 @@ func (s *sigReader) findProperties() {
 			s.problem(finding.XMLPropertiesTwice, r.Node)
 			return
 		}
-		if !s.own(n) {
+		if !s.checkPlace(n) {
 			return
 		}
 		s.signed, s.space = n, n.Name.Space
@@ -50,8 +50,8 @@ func (s *sigReader) findProperties() {
 	}
 }
 
-// own checks that SignedProperties are where they must be.
-func (s *sigReader) own(n *xmldom.Node) bool {
+// checkPlace checks that SignedProperties are where they must be.
+func (s *sigReader) checkPlace(n *xmldom.Node) bool {
 	qp := n.Parent
 	if !qp.Is(n.Name.Space, "QualifyingProperties") || !qp.Parent.Is(ds, "Object") || qp.Parent.Parent != s.x.Node {
 		s.problem(finding.XMLPropertiesOutside, n)

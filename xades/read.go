@@ -34,8 +34,8 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 		return nil, err
 	}
 	r.fileParts()
-	r.wholes()
-	r.foreign()
+	r.markWhole()
+	r.rejectForeign()
 	return r.out, nil
 }
 

@@ -204,11 +204,11 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 		s.problem(finding.XMLForeignObject, r.Node)
 	}
 	s.missing += boolInt(s.formats[r.ID] == nil && (r.ID != "" || r == s.lastNameless()))
-	s.hand(r, ref)
+	s.addContent(r, ref)
 }
 
-// hand adds the content of an intact reference.
-func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
+// addContent adds the content of an intact reference.
+func (s *sigReader) addContent(r *xmldsig.Reference, ref *ades.Reference) {
 	if _, _, same, _ := s.x.Target(r); same {
 		if ref.Intact == ades.Yes {
 			s.sig.Content = append(s.sig.Content, ades.File{Source: s.octets(r)})
@@ -291,7 +291,7 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 		}
 		ref := s.reference(r)
 		ref.Kind, ref.Name = "manifest-entry", decodeURI(r.URI)
-		s.hand(r, &ref)
+		s.addContent(r, &ref)
 		if !ref.Found && !s.files.container {
 			// Core validation leaves the entries to the application (XML Signature, 5.1): the
 			// signature is intact, but some of what it covers is not available.

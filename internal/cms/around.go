@@ -60,7 +60,7 @@ func AroundArmour(src ades.Source) error {
 		return nil
 	}
 	for range maxArmour {
-		if err := around(text); err != nil {
+		if err := checkArmour(text); err != nil {
 			return err
 		}
 		out, ok := decodeOnce(text)
@@ -72,8 +72,8 @@ func AroundArmour(src ades.Source) error {
 	return nil
 }
 
-// around checks one layer of armour.
-func around(text []byte) error {
+// checkArmour checks one layer of armour.
+func checkArmour(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("data:")) {
 		text = dataURI(trimmed)

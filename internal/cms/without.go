@@ -102,7 +102,7 @@ func dropFrom(raw []byte, drop func([]byte) bool) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return with(set, all...), nil
+	return withBody(set, all...), nil
 }
 
 // dropFromSigner rewrites one SignerInfo, if there is something to drop.
@@ -141,7 +141,7 @@ func dropFromSigner(info Element, drop func([]byte) bool) ([]byte, error) {
 			kept = append(kept, a.Raw)
 			continue
 		case len(left) > 0:
-			kept = append(kept, with(a, parts[0].Raw, with(parts[1], left...)))
+			kept = append(kept, withBody(a, parts[0].Raw, withBody(parts[1], left...)))
 		}
 		dropped = true
 	}
@@ -153,13 +153,13 @@ func dropFromSigner(info Element, drop func([]byte) bool) ([]byte, error) {
 		members = append(members, f.Raw)
 	}
 	if len(kept) > 0 {
-		members = append(members, with(unsigned, kept...))
+		members = append(members, withBody(unsigned, kept...))
 	}
-	return with(info, members...), nil
+	return withBody(info, members...), nil
 }
 
-// with is a value with another body, in the same form of length.
-func with(e Element, body ...[]byte) []byte {
+// withBody is a value with another body, in the same form of length.
+func withBody(e Element, body ...[]byte) []byte {
 	if e.Indefinite {
 		out := append(bytes.Clone(identifier(e)), 0x80)
 		return append(append(out, bytes.Join(body, nil)...), 0, 0)

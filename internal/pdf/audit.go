@@ -70,7 +70,7 @@ func (d *Document) Audit(ctx context.Context) ([]Slip, error) {
 	a := &auditor{ctx: ctx, doc: d, last: max(1, len(d.revisions)), packed: map[int64][]int32{}, drawn: auditDrawn, bulk: auditBulk}
 	a.refer = a.reference
 	a.bound()
-	a.goOn()
+	a.resume()
 	if d.repaired != nil {
 		a.note(a.last, a.last, "the file", slipXRef)
 		return a.out, nil
@@ -266,7 +266,7 @@ func (a *auditor) layout() error {
 		}
 		if f := slipOf(err); f != nil {
 			own(f.kind, f.values...)
-			at = a.behind(p.offset, next)
+			at = a.resumeAfter(p.offset, next)
 		} else if err != nil {
 			return err
 		}
@@ -284,9 +284,9 @@ func (a *auditor) start(rev int) int64 {
 	return a.bounds[rev-2]
 }
 
-// behind is where to continue after an object that could not be read to its end: at the next one,
-// but within the same revision.
-func (a *auditor) behind(off, next int64) int64 {
+// resumeAfter is where to continue after an object that could not be read to its end: at the next
+// one, but within the same revision.
+func (a *auditor) resumeAfter(off, next int64) int64 {
 	if rev := a.revisionAt(off); rev <= len(a.bounds) {
 		return min(next, max(off+1, a.bounds[rev-1]))
 	}
@@ -300,8 +300,8 @@ func placeName(p place) string {
 	return fmt.Sprintf("object %d %d", p.num, p.gen)
 }
 
-// grow calls f with a growing window from off up to next until it suffices.
-func (a *auditor) grow(off, next int64, f func() error) error {
+// retryGrowing calls f with a growing window from off up to next until it suffices.
+func (a *auditor) retryGrowing(off, next int64, f func() error) error {
 	if next < off {
 		return slip(slipOverlap)
 	}
@@ -340,7 +340,7 @@ func (a *auditor) object(p place, next int64) (end int64, err error) {
 		}
 	}
 	stream := false
-	err = a.grow(p.offset, next, func() error {
+	err = a.retryGrowing(p.offset, next, func() error {
 		if err := a.objectHeader(p); err != nil {
 			return err
 		}
@@ -455,7 +455,7 @@ func (a *auditor) stream(p place, start, next int64) (end int64, err error) {
 // data checks that endstream and endobj follow the data of a stream.
 func (a *auditor) data(off, next int64) (end int64, err error) {
 	s := &a.skim
-	err = a.grow(off, next, func() error {
+	err = a.retryGrowing(off, next, func() error {
 		s.space()
 		if s.pos > 16 {
 			return slip(slipLength)
@@ -518,7 +518,7 @@ func (a *auditor) table(p place, next int64) (end int64, err error) {
 		}
 		at += int64(len(buf))
 	}
-	err = a.grow(at, next, func() error {
+	err = a.retryGrowing(at, next, func() error {
 		s.space()
 		w, err := s.word()
 		switch {

@@ -43,8 +43,8 @@ func (k *Audited) section(off int64) *section {
 // Audited is the result of an Audit without findings, else nil.
 func (d *Document) Audited() *Audited { return d.audited }
 
-// goOn uses what is known of the document that this one begins with.
-func (a *auditor) goOn() {
+// resume uses what is known of the document that this one begins with.
+func (a *auditor) resume() {
 	k := a.doc.audited
 	a.doc.audited = nil
 	if k != nil && a.doc.repaired == nil && k.updates(a.doc) {
@@ -104,7 +104,7 @@ func (k *Audited) updates(d *Document) bool {
 		}
 		for _, r := range s.runs {
 			for i, e := range r.entries {
-				if !k.leaves(before, r.first+i, e) {
+				if !k.unaffectedBy(before, r.first+i, e) {
 					return false
 				}
 			}
@@ -113,8 +113,8 @@ func (k *Audited) updates(d *Document) bool {
 	return true
 }
 
-// leaves reports whether an entry of an update does not affect what precedes it.
-func (k *Audited) leaves(before []*section, num int, e entry) bool {
+// unaffectedBy reports whether an entry of an update does not affect what precedes it.
+func (k *Audited) unaffectedBy(before []*section, num int, e entry) bool {
 	was, known := lookup(before, num)
 	switch {
 	case k.depends[num]:

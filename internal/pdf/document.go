@@ -249,7 +249,7 @@ func (d *Document) Get(ref Ref) (Object, error) {
 	if d.way == FirstKey {
 		o = firstKeys(o)
 	}
-	d.keep(ref.Num, o, d.work.weight)
+	d.cacheObject(ref.Num, o, d.work.weight)
 	return o, nil
 }
 

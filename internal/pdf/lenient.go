@@ -17,8 +17,9 @@ func closing(w []byte) bool {
 	return false
 }
 
-// over reports whether the object ends here although it is incomplete. err is that of reading more.
-func (p *parser) over(err error) bool {
+// ended reports whether the object ends here although it is incomplete. err is that of reading
+// more.
+func (p *parser) ended(err error) bool {
 	if err != nil {
 		return err != errShort && p.last && p.pos >= len(p.buf)
 	}
@@ -39,8 +40,8 @@ func (p *parser) outOfPlace(c byte) bool {
 	return c != '/'
 }
 
-// pass skips one object, or a character that begins none.
-func (p *parser) pass() error {
+// skipObject skips one object, or a character that begins none.
+func (p *parser) skipObject() error {
 	at := p.pos
 	_, err := p.object()
 	if err == nil && p.pos == at {
@@ -49,8 +50,8 @@ func (p *parser) pass() error {
 	return err
 }
 
-// looseHex parses a hexadecimal string, ignoring invalid characters.
-func (p *parser) looseHex() (String, error) {
+// lenientHex parses a hexadecimal string, ignoring invalid characters.
+func (p *parser) lenientHex() (String, error) {
 	n := bytes.IndexByte(p.buf[p.pos+1:], '>')
 	if n < 0 {
 		return String{}, p.end()

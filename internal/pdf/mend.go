@@ -28,7 +28,7 @@ func (d *Document) needsMending(s *Stream) (bool, error) {
 	if known || d.mending.decoded >= mostJudged || size > limits.PDFStream/4 {
 		return need, nil
 	}
-	odd, cost, err := d.judge(s, bulky(s.Dict), limits.PDFStream)
+	odd, cost, err := d.judgeStream(s, bulky(s.Dict), limits.PDFStream)
 	if interrupted(err) {
 		return false, err
 	}

@@ -22,7 +22,7 @@ func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, erro
 	case Rebuilt:
 		return c.rebuilt()
 	case Found:
-		return c.found()
+		return c.withUnlisted()
 	case LeftOut:
 		c.keepOnly(func(num int) bool { return !left[num] })
 	case Sealed:
@@ -107,7 +107,7 @@ func (s *section) keepOnly(keep func(num int) bool) *section {
 func (d *Document) rebuilt() (*Document, error) {
 	seal, root := d.crypt, d.trailer.Get("Root")
 	d.crypt = nil
-	objects, err := d.tableAnew()
+	objects, err := d.scanTable()
 	if err != nil || len(objects) == 0 {
 		return nil, err
 	}
@@ -124,8 +124,8 @@ func (d *Document) rebuilt() (*Document, error) {
 	return d, nil
 }
 
-// found adds objects in the file that the tables do not define.
-func (d *Document) found() (*Document, error) {
+// withUnlisted adds objects in the file that the tables do not define.
+func (d *Document) withUnlisted() (*Document, error) {
 	c := *d
 	c.way = 0
 	r, err := c.rebuilt()

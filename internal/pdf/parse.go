@@ -28,7 +28,7 @@ func (p *parser) build(n int) error {
 		return nil
 	}
 	if !p.work.budget.Try(parserStep) {
-		p.work.forget()
+		p.work.dropCaches()
 		if err := p.work.budget.Spend(parserStep); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (p *parser) object() (Object, error) {
 		s, err := p.hex()
 		if err != nil && err != errShort && p.lenient() {
 			p.pos = at
-			s, err = p.looseHex()
+			s, err = p.lenientHex()
 		}
 		if err == nil {
 			err = p.build(len(s.Bytes))
@@ -170,7 +170,7 @@ func (p *parser) array() (Object, error) {
 	first := len(p.items)
 	for {
 		c, err := p.peek()
-		over := p.lenient() && p.over(err)
+		over := p.lenient() && p.ended(err)
 		if err != nil && !over {
 			return nil, err
 		}
@@ -203,12 +203,12 @@ func (p *parser) dict() (Object, error) {
 	first := len(p.entries)
 	for {
 		c, err := p.peek()
-		over := p.lenient() && p.over(err)
+		over := p.lenient() && p.ended(err)
 		if err != nil && !over {
 			return nil, err
 		}
 		if !over && p.lenient() && p.outOfPlace(c) {
-			if err := p.pass(); err != nil {
+			if err := p.skipObject(); err != nil {
 				return nil, err
 			}
 			continue

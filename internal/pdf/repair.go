@@ -9,8 +9,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// found is an object found by the scan.
-type found struct {
+// scannedObject is an object found by the scan.
+type scannedObject struct {
 	ref    Ref
 	offset int64
 }
@@ -24,8 +24,8 @@ func (d *Document) repair(password string) error {
 	d.sections, d.revisions, d.trailer, d.crypt = nil, nil, nil, nil
 	clear(d.cache)
 	d.streams = nil
-	d.work.forgetStreams()
-	objects, err := d.tableAnew()
+	d.work.dropStreamCaches()
+	objects, err := d.scanTable()
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func (d *Document) repair(password string) error {
 	return d.findCatalog(broken)
 }
 
-// tableAnew makes one section, and a trailer, of the objects in the file, except for those in
+// scanTable makes one section, and a trailer, of the objects in the file, except for those in
 // object streams.
-func (d *Document) tableAnew() ([]found, error) {
+func (d *Document) scanTable() ([]scannedObject, error) {
 	objects, trailers, err := d.scan()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (d *Document) tableAnew() ([]found, error) {
 }
 
 // entriesOf lists objects; the last one in the file with a number wins.
-func entriesOf(objects []found) map[int]entry {
+func entriesOf(objects []scannedObject) map[int]entry {
 	all := make(map[int]entry, len(objects))
 	for _, f := range objects {
 		all[f.ref.Num] = entry{offset: f.offset, gen: uint32(f.ref.Gen), kind: entryInFile}
@@ -71,7 +71,7 @@ func entriesOf(objects []found) map[int]entry {
 
 // outside removes what was found within the data of a stream: an attached file may contain objects
 // too.
-func (d *Document) outside(objects []found) ([]found, error) {
+func (d *Document) outside(objects []scannedObject) ([]scannedObject, error) {
 	out := objects[:0:0]
 	end := int64(0)
 	for _, f := range objects {
@@ -137,7 +137,7 @@ func (d *Document) findCatalog(broken error) error {
 }
 
 // scan finds "num gen obj" and "trailer" anywhere.
-func (d *Document) scan() (objects []found, trailers []int64, err error) {
+func (d *Document) scan() (objects []scannedObject, trailers []int64, err error) {
 	const step, overlap = 256 << 10, 64
 	for at := int64(0); at < d.size; at += step {
 		if err := d.work.ctx.Err(); err != nil {
@@ -181,19 +181,19 @@ func (d *Document) scan() (objects []found, trailers []int64, err error) {
 }
 
 // objectBefore checks whether "obj" is at i with two numbers before it.
-func objectBefore(buf []byte, i int) (found, bool) {
+func objectBefore(buf []byte, i int) (scannedObject, bool) {
 	if !bytes.HasPrefix(buf[i:], []byte("obj")) || i+3 < len(buf) && class[buf[i+3]] == classRegular {
-		return found{}, false
+		return scannedObject{}, false
 	}
 	gen, at, ok := numberBefore(buf, i)
 	if !ok || gen > 65535 {
-		return found{}, false
+		return scannedObject{}, false
 	}
 	num, at, ok := numberBefore(buf, at)
 	if !ok || num > limits.PDFObjects || at > 0 && class[buf[at-1]] == classRegular && !bytes.HasSuffix(buf[:at], endOfFile) {
-		return found{}, false // some updates begin right behind the marker
+		return scannedObject{}, false // some updates begin right behind the marker
 	}
-	return found{Ref{int(num), int(gen)}, int64(at)}, true
+	return scannedObject{Ref{int(num), int(gen)}, int64(at)}, true
 }
 
 var endOfFile = []byte("%%EOF")
@@ -230,7 +230,7 @@ func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
 }
 
 // rebuildTrailer merges trailers and cross-reference streams; later ones take precedence.
-func (d *Document) rebuildTrailer(trailers []int64, objects []found) *Dict {
+func (d *Document) rebuildTrailer(trailers []int64, objects []scannedObject) *Dict {
 	out := &Dict{}
 	take := func(t *Dict) {
 		for _, key := range []Name{"Root", "Encrypt", "ID", "Info", "Size"} {
@@ -268,7 +268,7 @@ func (d *Document) trailerAt(off int64) *Dict {
 }
 
 // probe returns the dictionary of an object whose first bytes contain the word.
-func (d *Document) probe(f found, word string) *Dict {
+func (d *Document) probe(f scannedObject, word string) *Dict {
 	buf, err := d.read(f.offset, 512)
 	if err != nil || !bytes.Contains(buf, []byte(word)) {
 		return nil
@@ -288,7 +288,7 @@ func (d *Document) probe(f found, word string) *Dict {
 
 // addCompressed adds the objects in object streams unless a plain definition of the same number
 // follows in the file.
-func (d *Document) addCompressed(objects []found) error {
+func (d *Document) addCompressed(objects []scannedObject) error {
 	all := entriesOf(objects)
 	for _, f := range objects {
 		if all[f.ref.Num].offset != f.offset {

@@ -35,7 +35,7 @@ func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 		}
 		span := Span{start, d.trimLineEnd(start, at+int64(i))}
 		if stated && d.way == Stated {
-			span = d.stated(span, n)
+			span = d.statedSpan(span, n)
 		}
 		return span, nil
 	}
@@ -45,10 +45,10 @@ func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 	return Span{}, fmt.Errorf("offset %d: stream without end", start)
 }
 
-// stated is the extent of a stream for readers that trust a wrong Length. Those that find no
+// statedSpan is the extent of a stream for readers that trust a wrong Length. Those that find no
 // endstream where it should be search for it further on, some only behind the Length; a negative
 // one is ignored. If the object ends behind the Length, there is no endstream to find.
-func (d *Document) stated(span Span, n int64) Span {
+func (d *Document) statedSpan(span Span, n int64) Span {
 	const word = int64(len("\nendstream\nendobj"))
 	switch {
 	case n >= 0 && span.Start+n < span.End:
@@ -338,10 +338,10 @@ func (d *Document) keptObjectStream(st *Stream) (os *objectStream, kept bool, er
 	}
 	weight := int64(len(os.data)) + 32*int64(len(os.numbers))
 	if w.streamed+weight > holdObjectStreams {
-		w.forgetStreams()
+		w.dropStreamCaches()
 	}
 	if !w.budget.Try(weight) {
-		w.forget()
+		w.dropCaches()
 		return os, false, nil
 	}
 	w.cached += weight

@@ -236,7 +236,7 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	} else if n = s.span.End - s.span.Start; n > limits.PDFStream/4 {
 		return nil
 	}
-	odd, cost, err := d.judge(s, bulk, *left)
+	odd, cost, err := d.judgeStream(s, bulk, *left)
 	*left -= max(cost, n)
 	if interrupted(err) {
 		return err
@@ -250,10 +250,10 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	return nil
 }
 
-// judge returns what readers decode differently in a stream, or "", and how many bytes were
+// judgeStream returns what readers decode differently in a stream, or "", and how many bytes were
 // decoded. At most most bytes are. The document's own limits are not charged: the caller has its
 // own.
-func (d *Document) judge(s *Stream, bulk bool, most int64) (odd string, cost int64, err error) {
+func (d *Document) judgeStream(s *Stream, bulk bool, most int64) (odd string, cost int64, err error) {
 	// A filter behind another needs the output of that one.
 	filter := first(s.Dict, "Filter", "F")
 	chain, _ := filter.(Array)

@@ -165,7 +165,7 @@ func (u *Update) Bytes() ([]byte, error) {
 		}
 	}
 	if d.repaired != nil {
-		u.takeOver(&all)
+		u.addAll(&all)
 	}
 	if d.streamStyle() {
 		err = u.writeStream(w, all)
@@ -196,8 +196,8 @@ func (d *Document) streamStyle() bool {
 	})
 }
 
-// takeOver lists every object of a repaired file, whose own chain is broken.
-func (u *Update) takeOver(all *numbered) {
+// addAll lists every object of a repaired file, whose own chain is broken.
+func (u *Update) addAll(all *numbered) {
 	all.add(0, entry{gen: 65535})
 	for _, r := range u.doc.sections[0].runs {
 		for i, e := range r.entries {

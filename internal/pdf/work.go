@@ -135,7 +135,7 @@ func (w *work) allowance(want int64) int64 {
 		return most
 	}
 	if left/2 < min(most, want) && w.cached > 0 {
-		w.forget()
+		w.dropCaches()
 		left = w.budget.Left()
 	}
 	return min(left/2, most)
@@ -153,9 +153,9 @@ func (w *work) tooLarge(room int64) error {
 // The parser charges what it builds, and a cache what it holds, in steps of this many bytes.
 const parserStep = 64 << 10
 
-// keep caches an object. All caches of a file share the budget, and are emptied if it does not
-// suffice.
-func (d *Document) keep(num int, o Object, weight int64) {
+// cacheObject caches an object. All caches of a file share the budget, and are emptied if it does
+// not suffice.
+func (d *Document) cacheObject(num int, o Object, weight int64) {
 	if len(d.cache) > 1<<14 {
 		clear(d.cache)
 	}
@@ -165,7 +165,7 @@ func (d *Document) keep(num int, o Object, weight int64) {
 	d.weighs += weight + 64
 	if d.weighs-d.paid > parserStep {
 		if !d.work.budget.Try(d.weighs - d.paid) {
-			d.work.forget()
+			d.work.dropCaches()
 			if weight > parserStep {
 				return
 			}
@@ -179,8 +179,8 @@ func (d *Document) keep(num int, o Object, weight int64) {
 	d.cache[num] = o
 }
 
-// forget empties all caches.
-func (w *work) forget() {
+// dropCaches empties all caches.
+func (w *work) dropCaches() {
 	for _, d := range w.owners {
 		clear(d.cache)
 		d.streams = nil
@@ -192,8 +192,8 @@ func (w *work) forget() {
 	w.cached = 0
 }
 
-// forgetStreams empties the caches of object streams.
-func (w *work) forgetStreams() {
+// dropStreamCaches empties the caches of object streams.
+func (w *work) dropStreamCaches() {
 	for _, d := range w.owners {
 		d.streams = nil
 	}

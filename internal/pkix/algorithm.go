@@ -217,7 +217,7 @@ func pssScheme(alg AlgorithmIdentifier) (Scheme, error) {
 	if len(alg.Params) == 0 || alg.Params[0] == tagNull {
 		return s, nil
 	}
-	r, ok := one(alg.Params, tagSequence)
+	r, ok := single(alg.Params, tagSequence)
 	if !ok {
 		return s, errDER
 	}

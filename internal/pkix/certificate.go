@@ -323,7 +323,7 @@ func (c *Certificate) HasExtUsage(oid string) bool {
 
 // KeyBits are the octets of the subject's key, whose SHA-1 OCSP and key identifiers use.
 func (c *Certificate) KeyBits() []byte {
-	r, ok := one(c.RawSPKI, tagSequence)
+	r, ok := single(c.RawSPKI, tagSequence)
 	if !ok {
 		return nil
 	}

@@ -221,7 +221,7 @@ func inRange(r, s, n *big.Int) bool {
 
 // parseRS parses Dss-Sig-Value strictly: a signature has only one encoding.
 func parseRS(sig []byte) (r, s *big.Int, ok bool) {
-	in, ok := one(sig, tagSequence)
+	in, ok := single(sig, tagSequence)
 	if !ok {
 		return nil, nil, false
 	}

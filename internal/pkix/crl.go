@@ -120,11 +120,11 @@ func (c *CRL) applyExtensions(body []byte) {
 	for _, x := range c.Extensions {
 		switch x.OID {
 		case "2.5.29.20":
-			if b, ok := one(x.Value, tagInteger); ok {
+			if b, ok := single(x.Value, tagInteger); ok {
 				c.Number = parseInt(b)
 			}
 		case "2.5.29.27":
-			if b, ok := one(x.Value, tagInteger); ok {
+			if b, ok := single(x.Value, tagInteger); ok {
 				c.DeltaBase = parseInt(b)
 			}
 		case "2.5.29.28":
@@ -145,7 +145,7 @@ func (c *CRL) applyExtensions(body []byte) {
 
 func parseIDP(der []byte) *IssuingDistributionPoint {
 	idp := new(IssuingDistributionPoint)
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	for ok && !r.empty() {
 		var e element
 		if e, ok = r.next(); !ok {
@@ -311,7 +311,7 @@ func parseEntry(serial []byte, in reader) (Entry, error) {
 	for _, x := range extensionList(exts.full) {
 		switch x.OID {
 		case "2.5.29.21":
-			if b, ok := one(x.Value, tagEnumerated); ok && len(b) == 1 {
+			if b, ok := single(x.Value, tagEnumerated); ok && len(b) == 1 {
 				e.Reason = int(b[0])
 			}
 		case "2.5.29.29", "2.5.29.24":

@@ -80,8 +80,8 @@ func (r *reader) take(tag byte) (element, bool) {
 
 func (r *reader) empty() bool { return len(*r) == 0 }
 
-// one parses b as exactly one element with a tag and returns its content.
-func one(b []byte, tag byte) (reader, bool) {
+// single parses b as exactly one element with a tag and returns its content.
+func single(b []byte, tag byte) (reader, bool) {
 	r := reader(b)
 	e, ok := r.take(tag)
 	if !ok || !r.empty() {
@@ -92,7 +92,7 @@ func one(b []byte, tag byte) (reader, bool) {
 
 // each calls f for the elements of a SEQUENCE, until it returns false.
 func each(der []byte, f func(element) bool) bool {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	return ok && r.each(f)
 }
 
@@ -110,8 +110,8 @@ func eachIn(der []byte, f func(reader) bool) bool {
 	return each(der, func(e element) bool { return e.tag == tagSequence && f(e.body) })
 }
 
-// whole returns list only if it was read to its end.
-func whole[T any](list []T, ok bool) ([]T, bool) {
+// complete returns list only if it was read to its end.
+func complete[T any](list []T, ok bool) ([]T, bool) {
 	if !ok {
 		return nil, false
 	}

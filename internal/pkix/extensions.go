@@ -37,7 +37,7 @@ type DistributionPoint struct {
 }
 
 func (c *Certificate) parseExtensions(body []byte) error {
-	list, ok := one(body, tagSequence)
+	list, ok := single(body, tagSequence)
 	if !ok {
 		return errDER
 	}
@@ -82,7 +82,7 @@ func parseExtension(body reader) (Extension, bool) {
 func (c *Certificate) apply(x Extension) (ok bool) {
 	switch x.OID {
 	case "2.5.29.14":
-		c.SubjectKeyID, ok = one(x.Value, tagOctetString)
+		c.SubjectKeyID, ok = single(x.Value, tagOctetString)
 		return ok
 	case "2.5.29.15":
 		return c.applyKeyUsage(x.Value)
@@ -109,7 +109,7 @@ func (c *Certificate) apply(x Extension) (ok bool) {
 		c.ExtKeyUsage, ok = parseOIDs(x.Value)
 		return ok
 	case "2.5.29.54":
-		body, okInt := one(x.Value, tagInteger)
+		body, okInt := single(x.Value, tagInteger)
 		if okInt {
 			c.InhibitAnyPolicy, okInt = smallInt(body)
 		}
@@ -131,11 +131,11 @@ func parseOIDs(der []byte) ([]string, bool) {
 		out = append(out, parseOID(e.body))
 		return e.tag == tagOID
 	})
-	return whole(out, ok)
+	return complete(out, ok)
 }
 
 func (c *Certificate) applyKeyUsage(der []byte) bool {
-	body, ok := one(der, tagBitString)
+	body, ok := single(der, tagBitString)
 	if !ok {
 		return false
 	}
@@ -157,7 +157,7 @@ func bitFlags(body []byte) uint16 {
 }
 
 func (c *Certificate) applyBasicConstraints(der []byte) bool {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return false
 	}
@@ -220,7 +220,7 @@ func generalName(e element) GeneralName {
 }
 
 func parseGeneralNames(der []byte) ([]GeneralName, bool) {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return nil, false
 	}
@@ -232,7 +232,7 @@ func generalNames(r reader) (out []GeneralName, ok bool) {
 		out = append(out, generalName(e))
 		return true
 	})
-	return whole(out, ok)
+	return complete(out, ok)
 }
 
 func (c *Certificate) applyPolicies(der []byte) bool {
@@ -276,7 +276,7 @@ func (c *Certificate) applyPolicyConstraints(der []byte) bool {
 }
 
 func (c *Certificate) applyAuthorityKeyID(der []byte) bool {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return false
 	}
@@ -315,7 +315,7 @@ func parseDistributionPoints(der []byte) ([]DistributionPoint, bool) {
 		out = append(out, p)
 		return ok
 	})
-	return whole(out, ok)
+	return complete(out, ok)
 }
 
 // parsePointOf reads the content of a DistributionPoint.

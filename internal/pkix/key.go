@@ -46,7 +46,7 @@ type Ed448PublicKey []byte
 // ParsePublicKey reads a SubjectPublicKeyInfo. Keys are *rsa.PublicKey,
 // *ecdsa.PublicKey, ed25519.PublicKey, Ed448PublicKey or *dsa.PublicKey.
 func ParsePublicKey(spki []byte) (any, AlgorithmIdentifier, error) {
-	r, ok := one(spki, tagSequence)
+	r, ok := single(spki, tagSequence)
 	if !ok {
 		return nil, AlgorithmIdentifier{}, errDER
 	}
@@ -200,7 +200,7 @@ func ParsePoint(curve elliptic.Curve, key []byte) (x, y *big.Int, ok bool) {
 }
 
 func parseDSA(params, key []byte) (any, error) {
-	r, ok := one(params, tagSequence)
+	r, ok := single(params, tagSequence)
 	if !ok {
 		return nil, errDER
 	}

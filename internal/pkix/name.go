@@ -51,7 +51,7 @@ var attributeNames = map[string]string{
 
 // ParseName reads the DER of a Name.
 func ParseName(der []byte) (Name, error) {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return nil, errDER
 	}

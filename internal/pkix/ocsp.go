@@ -91,7 +91,7 @@ func (o *OCSPResponse) parse(der []byte) error {
 	if !ok {
 		return errDER
 	}
-	rb, ok := one(outer.body, tagSequence)
+	rb, ok := single(outer.body, tagSequence)
 	if !ok {
 		return errDER
 	}
@@ -100,7 +100,7 @@ func (o *OCSPResponse) parse(der []byte) error {
 	if !okK || !okO || parseOID(kind.body) != oidBasicOCSP {
 		return errors.New("not a basic response")
 	}
-	basic, ok := one(octets.body, tagSequence)
+	basic, ok := single(octets.body, tagSequence)
 	if !ok {
 		return errDER
 	}
@@ -113,7 +113,7 @@ func (o *OCSPResponse) parseBasic(in reader) error {
 		return err
 	}
 	if certs, ok := in.take(0xa0); ok {
-		list, ok := one(certs.body, tagSequence)
+		list, ok := single(certs.body, tagSequence)
 		for ok && !list.empty() {
 			var c element
 			if c, ok = list.next(); ok {
@@ -134,7 +134,7 @@ func (o *OCSPResponse) parseData(in reader) error {
 	case 0xa1:
 		o.ResponderName = id.body
 	case 0xa2:
-		if o.ResponderKeyHash, ok = one(id.body, tagOctetString); !ok {
+		if o.ResponderKeyHash, ok = single(id.body, tagOctetString); !ok {
 			return errDER
 		}
 	default:
@@ -176,7 +176,7 @@ func (o *OCSPResponse) applyExtensions(body []byte) {
 }
 
 func extensionList(body []byte) []Extension {
-	list, ok := one(body, tagSequence)
+	list, ok := single(body, tagSequence)
 	var out []Extension
 	for ok && !list.empty() {
 		var e element
@@ -256,7 +256,7 @@ func (s *SingleResponse) revoked(in reader) error {
 		return errors.New("revocationTime")
 	}
 	if reason, ok := in.take(0xa0); ok {
-		if body, ok := one(reason.body, tagEnumerated); ok && len(body) == 1 {
+		if body, ok := single(reason.body, tagEnumerated); ok && len(body) == 1 {
 			s.Reason = int(body[0])
 		}
 	}
@@ -279,7 +279,7 @@ func (s *SingleResponse) applyExtensions(body []byte) {
 }
 
 func (s *SingleResponse) certHash(der []byte) {
-	r, _ := one(der, tagSequence)
+	r, _ := single(der, tagSequence)
 	alg, _ := r.take(tagSequence)
 	h, _ := r.take(tagOctetString)
 	if a, err := algorithmIdentifier(alg); err == nil {

@@ -19,7 +19,7 @@ const (
 )
 
 // mark handles a subpath of a button other than its background and border.
-func (l *look) mark(p content.Piece, b pdf.Rect) string {
+func (l *appearance) mark(p content.Piece, b pdf.Rect) string {
 	if l.pieces++; l.pieces > mostPieces {
 		return whyDrawing
 	}
@@ -46,7 +46,7 @@ func (l *look) mark(p content.Piece, b pdf.Rect) string {
 
 // glyph handles a mark of ZapfDingbats, which every reader has: a check, a cross, a circle, a
 // square, a diamond, a star (ISO 32000-2, table 192, CA).
-func (l *look) glyph(p content.Piece) string {
+func (l *appearance) glyph(p content.Piece) string {
 	font := l.m.dict(p.Font.Object)
 	if p.Font.Kind != "Type1" || p.Font.Family != "zapfdingbats" || font.Has("FontDescriptor") || font.Has("Encoding") || font.Has("Widths") ||
 		len(p.Codes) != 1 || !strings.Contains("345678lnuH", p.Codes) {
@@ -132,7 +132,7 @@ type listRow struct {
 }
 
 // band handles the background of a line of a list box, which must precede its text.
-func (l *look) band(p content.Piece, b pdf.Rect) string {
+func (l *appearance) band(p content.Piece, b pdf.Rect) string {
 	over := func(r listRow) bool { return r.at.Y >= b.LLY && r.at.Y <= b.URY }
 	if p.Kind != content.Fill || !p.Part.Rectangular() || b.Width() < 0.6*l.box.Width() || p.Colour.Luminance() > 0.9 && l.ground.Luminance() > 0.9 ||
 		slices.ContainsFunc(l.rows, over) || len(l.bands) > 256 {
@@ -205,7 +205,7 @@ func (c *comparison) listAgrees(m *model, f *field) string {
 
 // shows compares the lines of a list box with the options and the selected ones. A box may begin
 // with any option; the work for many options and lines is counted.
-func (l *look) shows(labels, values []string, chosen map[string]bool, w *work) string {
+func (l *appearance) shows(labels, values []string, chosen map[string]bool, w *work) string {
 	rows := make([]string, len(l.rows))
 	for i, r := range l.rows {
 		rows[i] = squeeze(r.text)
@@ -253,7 +253,7 @@ func (l *look) shows(labels, values []string, chosen map[string]bool, w *work) s
 }
 
 // tall reports whether a band is higher than its lines.
-func (l *look) tall(b band) bool {
+func (l *appearance) tall(b band) bool {
 	var sum float64
 	for _, r := range l.rows {
 		if r.at.Y >= b.LLY && r.at.Y <= b.URY {

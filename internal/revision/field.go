@@ -96,7 +96,7 @@ func (c *comparison) mistypedField(was, is *field) (pdf.Name, bool) {
 // parents compares the Parent entries of a field and its widgets. They must lead where they led
 // before.
 func (c *comparison) parents(was, is *field) {
-	same := func(a, b way, x, y *pdf.Dict) bool {
+	same := func(a, b parentLink, x, y *pdf.Dict) bool {
 		return a == b && (a != astray || c.equal(x.Get("Parent"), y.Get("Parent"), "Parent")) || b == toParent
 	}
 	ok := same(was.up, is.up, was.dict, is.dict)
@@ -204,7 +204,7 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 		switch {
 		case after && slices.Contains(allowed, k):
 		case after && k == "F" && c.sameVisibility(was, is):
-		case after && k == "Rect" && c.withdrawn(was, is):
+		case after && k == "Rect" && c.shrunkWhenSigned(was, is):
 		default:
 			c.fieldChanged(is, k)
 		}
@@ -216,9 +216,9 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 	}
 }
 
-// withdrawn: some products sign a field that showed nothing and set its size to zero, as for
+// shrunkWhenSigned: some products sign a field that showed nothing and set its size to zero, as for
 // invisible signatures.
-func (c *comparison) withdrawn(was, is *field) bool {
+func (c *comparison) shrunkWhenSigned(was, is *field) bool {
 	for i, w := range is.widgets {
 		if c.new.shows(w.dict) || c.old.decorated(was.widgets[i]) {
 			return false

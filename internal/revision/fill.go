@@ -317,7 +317,7 @@ func (m *model) state(w *pdf.Dict) pdf.Name {
 }
 
 // painted interprets the appearance of a button; nil if there is none.
-func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*look, string) {
+func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*appearance, string) {
 	v, err := m.doc.Resolve(o)
 	if v == nil && err == nil {
 		return nil, ""
@@ -332,7 +332,7 @@ func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*look, string) 
 // marks checks a button that shows another state than before. The signer may never have seen that
 // state, so it must look like one: a mark if it is on, none if it is off. Many different marks
 // could form writing.
-func (c *comparison) marks(was, is *widget, old, now *look, why string) string {
+func (c *comparison) marks(was, is *widget, old, now *appearance, why string) string {
 	const largest, mostShapes = 72, 4
 	if r, ok := c.new.doc.Rect(is.dict.Get("Rect")); !ok || r.Width() > largest || r.Height() > largest {
 		return whyLarge
@@ -340,7 +340,7 @@ func (c *comparison) marks(was, is *widget, old, now *look, why string) string {
 	if why != "" {
 		return why
 	}
-	marked := func(l *look) bool { return l != nil && l.marks > 0 }
+	marked := func(l *appearance) bool { return l != nil && l.marks > 0 }
 	if marked(now) != (c.new.state(is.dict) != "Off") || marked(old) != (c.old.state(was.dict) != "Off") {
 		return whyMark
 	}

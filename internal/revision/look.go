@@ -9,14 +9,14 @@ import (
 	"rogito.dev/rogito/internal/pdf/content"
 )
 
-// look is what the appearance of a field draws, if it is simple: a background, a border, and
+// appearance is what the appearance of a field draws, if it is simple: a background, a border, and
 // visible upright text, in colours distinguishable from the background, from left to right and from
 // top to bottom. A button may also have marks, and a list box backgrounds behind the selected
 // options. Everything else is undecided.
-type look struct {
+type appearance struct {
 	c        *comparison
 	m        *model
-	as       lookKind
+	as       fieldKind
 	box      pdf.Rect
 	text     strings.Builder
 	wrote    bool
@@ -33,10 +33,10 @@ type look struct {
 	rows                  []listRow
 }
 
-type lookKind int
+type fieldKind int
 
 const (
-	asText lookKind = iota
+	asText fieldKind = iota
 	asButton
 	asList
 )
@@ -55,7 +55,7 @@ func (c *comparison) shownText(m *model, s *pdf.Stream, w *widget) (string, stri
 }
 
 // lookOf interprets an appearance to its end, or as far as it is understood.
-func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as lookKind) (*look, string) {
+func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as fieldKind) (*appearance, string) {
 	box, ok := m.doc.Rect(s.Dict.Get("BBox"))
 	rect, ok2 := m.doc.Rect(w.dict.Get("Rect"))
 	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") || s.Dict.Has("OPI") || m.dict(s.Dict.Get("Group")).Has("CS") {
@@ -79,7 +79,7 @@ func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as lookKind) (*l
 		return len(pieces) < mostDrawn
 	}
 	walker.Follow(data, res, content.Identity, box)
-	l := &look{c: c, m: m, as: as, box: box, ground: content.Colour{1, 1, 1}}
+	l := &appearance{c: c, m: m, as: as, box: box, ground: content.Colour{1, 1, 1}}
 	cells := int64(0)
 	if w.field != nil && m.flags(w.field)&flagComb != 0 {
 		if cells, _ = m.doc.Int(w.field.attrs.Get("MaxLen")); cells > 0 {
@@ -142,7 +142,7 @@ func fits(m *model, s *pdf.Stream, wd *widget, box, rect pdf.Rect) bool {
 
 // write handles a piece of text: its letters must be known, upright, not clipped, to the right of
 // the previous piece or on a line below, and in a colour distinguishable from the background.
-func (l *look) write(p content.Piece) string {
+func (l *appearance) write(p content.Piece) string {
 	if l.as == asButton {
 		return l.glyph(p)
 	}
@@ -188,7 +188,7 @@ func upright(p content.Piece) bool {
 func standsOut(a, b content.Colour) bool { return math.Abs(a.Luminance()-b.Luminance()) >= 0.4 }
 
 // behind is the colour behind a piece of text, and whether that is a band.
-func (l *look) behind(at content.Point) (content.Colour, bool) {
+func (l *appearance) behind(at content.Point) (content.Colour, bool) {
 	for _, b := range slices.Backward(l.bands) {
 		if at.X >= b.LLX-1 && at.X <= b.URX && at.Y >= b.LLY && at.Y <= b.URY {
 			return b.colour, true
@@ -199,7 +199,7 @@ func (l *look) behind(at content.Point) (content.Colour, bool) {
 
 // paint handles one subpath: the background, a piece of the border, or what else this kind of field
 // draws. Paths after the text may cover it, unless they are lines along the edge.
-func (l *look) paint(p content.Piece) string {
+func (l *appearance) paint(p content.Piece) string {
 	b := p.Part.Bounds()
 	fills := p.Kind == content.Fill
 	large := b.Width() >= 0.7*l.box.Width() && b.Height() >= 0.7*l.box.Height()
@@ -252,7 +252,7 @@ func winding(part []content.Point, at content.Point) bool {
 
 // border reports whether a subpath follows the edges of the box, and at what distance, or, if
 // permitted, divides the cells of a comb field.
-func (l *look) border(p content.Piece, dividers bool) (deep float64, ok bool) {
+func (l *appearance) border(p content.Piece, dividers bool) (deep float64, ok bool) {
 	wide := 4.0
 	if l.as == asButton { // 4 points are much for it
 		wide = min(wide, 0.125*min(l.box.Width(), l.box.Height()))
@@ -279,7 +279,7 @@ func (l *look) border(p content.Piece, dividers bool) (deep float64, ok bool) {
 }
 
 // divider reports whether a vertical line is between two cells of a comb field.
-func (l *look) divider(x, thick float64) bool {
+func (l *appearance) divider(x, thick float64) bool {
 	if l.comb == 0 || thick > min(2, 0.2*l.comb) {
 		return false
 	}

@@ -64,7 +64,7 @@ type field struct {
 	parent  *field
 	attrs   *pdf.Dict // inheritable attributes, resolved
 	widgets []*widget
-	up      way
+	up      parentLink
 }
 
 // widget is a field's place on a page. A field that is its own widget has one with the same
@@ -74,7 +74,7 @@ type widget struct {
 	dict   *pdf.Dict
 	field  *field
 	merged bool
-	up     way
+	up     parentLink
 }
 
 // inheritedByPages and inheritedByFields are inheritable (ISO 32000-2, tables 31, 226, 228 and
@@ -407,17 +407,17 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 	return nil
 }
 
-// way is where the Parent of a field or widget leads. Readers that start from the page use it to
-// find its name, type and value.
-type way int
+// parentLink is where the Parent of a field or widget leads. Readers that start from the page use
+// it to find its name, type and value.
+type parentLink int
 
 const (
-	toParent way = iota // to the field that lists it; a top-level field has none
+	toParent parentLink = iota // to the field that lists it; a top-level field has none
 	nowhere
 	astray
 )
 
-func wayUp(d *pdf.Dict, parent *field) way {
+func wayUp(d *pdf.Dict, parent *field) parentLink {
 	up := d.Get("Parent")
 	ref, _ := up.(pdf.Ref)
 	switch {

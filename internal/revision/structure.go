@@ -35,8 +35,8 @@ type structures struct {
 	grown bool
 }
 
-// tie gives two elements the same identity, so that references to them are equal.
-func (s *structures) tie(a, b pdf.Object) {
+// linkElements gives two elements the same identity, so that references to them are equal.
+func (s *structures) linkElements(a, b pdf.Object) {
 	x, _ := a.(pdf.Ref)
 	y, _ := b.(pdf.Ref)
 	if x.Num != 0 && y.Num != 0 && s.anchors[0][x.Num] == 0 && s.anchors[1][y.Num] == 0 {
@@ -49,7 +49,7 @@ func (s *structures) roots(a, b pdf.Object) bool {
 	if len(x.Entries) == 0 || len(y.Entries) == 0 {
 		return false
 	}
-	s.tie(a, b)
+	s.linkElements(a, b)
 	if !s.kids(x.Get("K"), y.Get("K"), b, 0) {
 		return false
 	}
@@ -81,7 +81,7 @@ func (s *structures) element(a, b pdf.Object, depth int) bool {
 	if depth > limits.PDFDepth || !s.work.step() {
 		return false
 	}
-	s.tie(a, b)
+	s.linkElements(a, b)
 	return len(s.differing(x, y, "Type", "K")) == 0 && s.kids(x.Get("K"), y.Get("K"), b, depth+1)
 }
 

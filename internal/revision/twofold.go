@@ -9,9 +9,9 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// unseen are the differences between two readings of one revision that neither show nor run nor
+// invisible are the differences between two readings of one revision that neither show nor run nor
 // hide anything.
-var unseen = map[string]bool{
+var invisible = map[string]bool{
 	"dss": true, "info": true, "metadata": true, "version": true, "structure": true, "structure+": true,
 	"trailer-odd": true, "catalog-odd": true, "page-odd": true, "page-resources+": true, "form-resources": true,
 }
@@ -50,7 +50,7 @@ func (c *Comparer) twofold(n int, ways pdf.Reading, left map[int]bool) ([]string
 		m := newMatcher(own, other, nil, c.work)
 		m.apart = true
 		for _, d := range compareBy(m) {
-			if !unseen[d.what] {
+			if !invisible[d.what] {
 				out = append(out, d.place())
 			}
 		}

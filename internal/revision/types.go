@@ -20,7 +20,7 @@ const (
 	isRect    // an array of four numbers
 	isDict
 	isStream
-	isLook // an appearance: a stream, or a dictionary of streams
+	isAppearance // an appearance: a stream, or a dictionary of streams
 )
 
 // annotTypes are the standard's types of the keys of annotations and fields (ISO 32000-2, tables
@@ -42,8 +42,8 @@ var annotTypes = map[pdf.Name]kinds{
 	"BS": isDict, "BE": isDict, "OC": isDict, "ExData": isDict, "Measure": isDict,
 }
 
-// lookTypes are those of an appearance dictionary (table 170).
-var lookTypes = map[pdf.Name]kinds{"N": isLook, "R": isLook, "D": isLook}
+// appearanceTypes are those of an appearance dictionary (table 170).
+var appearanceTypes = map[pdf.Name]kinds{"N": isAppearance, "R": isAppearance, "D": isAppearance}
 
 // formTypes are those of the interactive form (table 224) and of its resources.
 var (
@@ -77,7 +77,7 @@ func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.
 		}
 	}
 	if _, looks := types["AP"]; looks {
-		return c.mistyped(c.old.dict(c.get(was, "AP")), c.new.dict(is.Get("AP")), lookTypes)
+		return c.mistyped(c.old.dict(c.get(was, "AP")), c.new.dict(is.Get("AP")), appearanceTypes)
 	}
 	return "", false
 }
@@ -113,7 +113,7 @@ func (m *model) isOf(o pdf.Object, want kinds) bool {
 			return !ok
 		})
 	case *pdf.Dict:
-		if want&isLook != 0 {
+		if want&isAppearance != 0 {
 			for _, e := range x.Entries {
 				if v, err := m.doc.Resolve(e.Value); err != nil || !m.isOf(v, isStream) || v == nil && e.Value != nil {
 					return false
@@ -123,7 +123,7 @@ func (m *model) isOf(o pdf.Object, want kinds) bool {
 		}
 		return want&isDict != 0
 	case *pdf.Stream:
-		return want&(isStream|isLook) != 0
+		return want&(isStream|isAppearance) != 0
 	}
 	return false
 }

@@ -28,8 +28,8 @@ func (d *Document) spend(n int) error {
 	return d.budget.Spend(int64(n))
 }
 
-// take cuts n items from a slab; a new slab has about size items.
-func take[T any](slab *[]T, n, size int) []T {
+// fromSlab cuts n items from a slab; a new slab has about size items.
+func fromSlab[T any](slab *[]T, n, size int) []T {
 	if len(*slab) < n {
 		*slab = make([]T, max(n, min(max(size, 8), 512)))
 	}

@@ -65,7 +65,7 @@ func (p *parser) open(n *Node, qname string) error {
 		return nil
 	}
 	size := len(p.s) / 256
-	n.extra = &take(&p.extras, 1, size)[0]
+	n.extra = &fromSlab(&p.extras, 1, size)[0]
 	p.count += 1 + len(p.raw)/3 // roughly their weight relative to a node
 	if p.weight += extraSize + len(p.raw)*attrSize; p.weight > 1<<16 {
 		if err := p.d.spend(p.weight); err != nil {
@@ -74,11 +74,11 @@ func (p *parser) open(n *Node, qname string) error {
 		p.weight = 0
 	}
 	if declared > 0 {
-		n.extra.bindings = take(&p.binds, declared, size)
+		n.extra.bindings = fromSlab(&p.binds, declared, size)
 		copy(n.extra.bindings, p.scope[mark:])
 	}
 	if rest := len(p.raw) - declared; rest > 0 {
-		n.extra.attrs = take(&p.attrs, rest, size)
+		n.extra.attrs = fromSlab(&p.attrs, rest, size)
 		return p.attrNames(n)
 	}
 	return nil

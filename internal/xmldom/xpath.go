@@ -27,7 +27,7 @@ func (d *Document) SelectContext(ctx context.Context, expr string, prefixes map[
 	if len(expr) > limits.XPathLength {
 		return nil, 0, fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))
 	}
-	work := &work{ctx: ctx, left: limits.XPathSteps}
+	work := &xpathBudget{ctx: ctx, left: limits.XPathSteps}
 	defer func() {
 		steps = limits.XPathSteps - work.left
 		switch r := recover(); r {
@@ -80,11 +80,11 @@ type navigator struct {
 	d    *Document
 	n    *Node
 	attr int // index into the attributes, -1 for the node itself
-	work *work
+	work *xpathBudget
 }
 
-// work is the remaining budget of an evaluation.
-type work struct {
+// xpathBudget is the remaining budget of an evaluation.
+type xpathBudget struct {
 	ctx   context.Context
 	left  int
 	asked int // steps left when the context was last checked

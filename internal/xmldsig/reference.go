@@ -41,7 +41,7 @@ type data struct {
 // Write writes the octets that a reference digests. If the transforms result in a node-set, it is
 // canonicalised with m (the zero Method for digests).
 func (s *Signature) Write(w io.Writer, r *Reference, ext Resolver, m Method) error {
-	defer s.letGo(s.held, len(s.parsed))
+	defer s.release(s.reserved, len(s.parsed))
 	d, steps, err := s.begin(r, ext)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (m *meter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	if m.hold {
-		if err := m.s.hold(int64(len(p))); err != nil {
+		if err := m.s.reserve(int64(len(p))); err != nil {
 			return 0, err
 		}
 	}
@@ -159,7 +159,7 @@ func (s *Signature) octets(d *data) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes to transform", xmldom.ErrLimit, d.source.Size())
 	}
 	if d.source != nil {
-		if err := s.hold(d.source.Size()); err != nil {
+		if err := s.reserve(d.source.Size()); err != nil {
 			return nil, err
 		}
 	}
@@ -295,7 +295,7 @@ func (s *Signature) decodeTransform(d *data) (*data, error) {
 	if !d.set.all() {
 		return nil, fmt.Errorf("%w: base64 of a filtered node-set", ErrNotEvaluated)
 	}
-	if err := s.hold(int64(d.set.Apex.End - d.set.Apex.Start)); err != nil {
+	if err := s.reserve(int64(d.set.Apex.End - d.set.Apex.Start)); err != nil {
 		return nil, err
 	}
 	text := d.set.Apex.Text()

@@ -112,7 +112,7 @@ func (s *Signature) relationships(d *data, t *xmldom.Node) (*data, error) {
 			`" TargetMode="` + r.Mode + `" Type="` + attribute.Replace(r.Type) + `"></Relationship>`)
 	}
 	b.WriteString(`</Relationships>`)
-	return &data{octets: b.Bytes()}, s.hold(int64(b.Len()))
+	return &data{octets: b.Bytes()}, s.reserve(int64(b.Len()))
 }
 
 var attribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
@@ -130,7 +130,7 @@ func (s *Signature) Related(r *Reference, src Source) (ids []string, ok bool) {
 			return nil, false
 		}
 	}
-	defer s.letGo(s.held, len(s.parsed))
+	defer s.release(s.reserved, len(s.parsed))
 	d, err := s.nodes(&data{source: src})
 	if err != nil {
 		return nil, false

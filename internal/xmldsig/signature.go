@@ -42,8 +42,8 @@ type Signature struct {
 	Budget *int64
 
 	// What the current Write holds between transforms.
-	held   int64
-	parsed []*xmldom.Document
+	reserved int64
+	parsed   []*xmldom.Document
 }
 
 // ErrBudget: checking takes more work than allowed.
@@ -77,19 +77,19 @@ func (s *Signature) context() context.Context {
 
 func (s *Signature) memory() *limits.Budget { return limits.BudgetOf(s.context()) }
 
-// hold charges memory until the end of the current Write.
-func (s *Signature) hold(n int64) error {
-	s.held += n
+// reserve charges memory until the end of the current Write.
+func (s *Signature) reserve(n int64) error {
+	s.reserved += n
 	return s.memory().Spend(n)
 }
 
-// letGo returns the memory charged beyond held.
-func (s *Signature) letGo(held int64, parsed int) {
-	s.memory().Return(s.held - held)
+// release returns the memory charged beyond held.
+func (s *Signature) release(held int64, parsed int) {
+	s.memory().Return(s.reserved - held)
 	for _, d := range s.parsed[parsed:] {
 		d.Release()
 	}
-	s.held, s.parsed = held, s.parsed[:parsed]
+	s.reserved, s.parsed = held, s.parsed[:parsed]
 }
 
 // Reference is a parsed ds:Reference.

@@ -31,8 +31,8 @@ type question struct {
 // maxKnown bounds the cache of a Lookup.
 const maxKnown = 1 << 14
 
-// ask calls step for an element, and then for its ancestors, until done.
-func (l *Lookup) ask(q question, step func(n *xmldom.Node) (answer, done bool)) bool {
+// climb calls step for an element, and then for its ancestors, until done.
+func (l *Lookup) climb(q question, step func(n *xmldom.Node) (answer, done bool)) bool {
 	answer, done := step(q.at)
 	if done || q.at.Parent == nil || !l.Spend(1) {
 		return answer
@@ -89,7 +89,7 @@ func (l *Lookup) bound(n *xmldom.Node, words bool, origin *xmldom.Origin) (list 
 		if prefix == "xml" || !l.Spend(1+len(list)) || slices.Contains(list, prefix) || !origin.Declares(prefix) {
 			return
 		}
-		if l.ask(question{nil, n, prefix}, func(n *xmldom.Node) (bool, bool) {
+		if l.climb(question{nil, n, prefix}, func(n *xmldom.Node) (bool, bool) {
 			b := bindingOf(n, prefix)
 			return b != nil && b.URI != "", b != nil
 		}) {
@@ -196,7 +196,7 @@ func (l *Lookup) Declared(g *Region, n *xmldom.Node, prefix string) bool {
 	if !g.Method.Exclusive || l.Spend(len(g.Method.Prefixes)) && slices.Contains(g.Method.Prefixes, prefix) {
 		return true
 	}
-	return l.ask(question{g, n, prefix}, func(n *xmldom.Node) (bool, bool) {
+	return l.climb(question{g, n, prefix}, func(n *xmldom.Node) (bool, bool) {
 		if n.Kind == xmldom.Element && (n.Name.Prefix == prefix || slices.ContainsFunc(n.Attrs(), func(a xmldom.Attr) bool { return prefix != "" && a.Name.Prefix == prefix })) {
 			return true, true
 		}

@@ -41,7 +41,7 @@ func WritePDF(w io.Writer, r *report.Report, name string, lang Lang) error {
 	s.Section(lang.T("Document"))
 	pairs(s, rows)
 	for _, sec := range t.sections() {
-		if seen := t.told(sec.rows, a); len(seen) > 0 {
+		if seen := t.visibleRows(sec.rows, a); len(seen) > 0 {
 			s.Section(sec.title)
 			pairs(s, seen)
 		}
@@ -95,9 +95,9 @@ func signers(s *sheet.Sheet, a Answers, l Lang) {
 	}
 }
 
-// told omits rows that are folded on a page, and for a single signature also those that the verdict
-// and the table of signers already have.
-func (t *page) told(rows []row, a Answers) []row {
+// visibleRows omits rows that are folded on a page, and for a single signature also those that the
+// verdict and the table of signers already have.
+func (t *page) visibleRows(rows []row, a Answers) []row {
 	said := a.Why
 	again := []string{t.l.T("Issued by"), t.l.T("Time"), t.l.T("Can be verified until")}
 	one := len(a.Signers) == 1 && a.More == 0
