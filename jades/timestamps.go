@@ -110,7 +110,7 @@ func (s *sigReader) token(v, item *jsontree.Value, kind ades.TimestampKind, at i
 		}
 		return w.Sum(nil), nil
 	}
-	ts, err := tsp.Read(raw, imprint, s.rawCerts()...)
+	ts, err := tsp.Read(raw, imprint, carried.Raw(s.certs)...)
 	if err != nil {
 		return nil, err
 	}
@@ -177,13 +177,4 @@ func (s *sigReader) writeOctets(w *meteredWriter) error {
 		return errContentMissing
 	}
 	return s.octets(w)
-}
-
-// rawCerts are given to tokens that do not contain their unit's certificate.
-func (s *sigReader) rawCerts() [][]byte {
-	certs := make([][]byte, len(s.certs))
-	for i, c := range s.certs {
-		certs[i] = c.Raw
-	}
-	return certs
 }

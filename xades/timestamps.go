@@ -125,7 +125,7 @@ func (s *sigReader) token(p, c *xmldom.Node, kind ades.TimestampKind) (*ades.Tim
 		}
 		return w.Sum(nil), nil
 	}
-	ts, err := tsp.Read(raw, imprint, s.rawCerts()...)
+	ts, err := tsp.Read(raw, imprint, carried.Raw(s.certs)...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +133,4 @@ func (s *sigReader) token(p, c *xmldom.Node, kind ades.TimestampKind) (*ades.Tim
 		ts.Problems = append(ts.Problems, finding.StampImprintUnknown.Problem(c.Path(), trouble))
 	}
 	return ts, nil
-}
-
-// rawCerts are given to tokens that do not contain their unit's certificate.
-func (s *sigReader) rawCerts() [][]byte {
-	certs := make([][]byte, len(s.certs))
-	for i, c := range s.certs {
-		certs[i] = c.Raw
-	}
-	return certs
 }

@@ -24,6 +24,15 @@ func Evidence(sig *ades.Signature) []ades.Evidence {
 	return all
 }
 
+// Raw returns the DER of certificates, for tokens that do not contain their unit's certificate.
+func Raw(certs []*pkix.Certificate) [][]byte {
+	out := make([][]byte, len(certs))
+	for i, c := range certs {
+		out[i] = c.Raw
+	}
+	return out
+}
+
 // Missing gathers the validation data of the chains of a signature's signer and of all
 // time-stamping units, and returns what the signature does not contain.
 func Missing(ctx context.Context, from ades.Gatherer, sig *ades.Signature) (ades.Bundle, error) {
