@@ -219,13 +219,7 @@ func protected(si *SignerInfo) bool {
 	}
 	parts[1].Tag = TagSequence
 	sig, err := parseAlgorithm(parts[1])
-	return err == nil && sig.OID == si.SignatureAlgorithm.OID && sameParams(sig.Params, si.SignatureAlgorithm.Params)
-}
-
-// sameParams treats NULL and absent parameters as equal.
-func sameParams(a, b []byte) bool {
-	empty := func(p []byte) bool { return len(p) == 0 || p[0] == TagNull }
-	return empty(a) && empty(b) || bytes.Equal(a, b)
+	return err == nil && sig.OID == si.SignatureAlgorithm.OID && pkix.SameParams(sig.Params, si.SignatureAlgorithm.Params)
 }
 
 // readClaims reads the signer's claims: time and policy.

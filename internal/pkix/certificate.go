@@ -185,7 +185,7 @@ func (c *Certificate) parseTBS(body reader) error {
 	if err != nil {
 		return fmt.Errorf("signature: %w", err)
 	}
-	c.algorithmMismatch = a.OID != c.SignatureAlgorithm.OID || !sameParams(a.Params, c.SignatureAlgorithm.Params)
+	c.algorithmMismatch = a.OID != c.SignatureAlgorithm.OID || !SameParams(a.Params, c.SignatureAlgorithm.Params)
 	if err := c.parseNames(&body); err != nil {
 		return err
 	}
@@ -207,8 +207,8 @@ func (c *Certificate) parseTBS(body reader) error {
 	return nil
 }
 
-// sameParams treats absent and NULL parameters as equal.
-func sameParams(a, b []byte) bool {
+// SameParams compares parameters of algorithms; absent and NULL are equal.
+func SameParams(a, b []byte) bool {
 	null := func(p []byte) bool { return len(p) == 0 || p[0] == tagNull }
 	return (null(a) && null(b)) || bytes.Equal(a, b)
 }
