@@ -13,24 +13,24 @@ import (
 	"rogito.dev/rogito/asic"
 )
 
-// Archived are the documents in a ZIP that is no container, and what is wrong with
-// the ZIP itself. What systems leave in archives by themselves is not among them,
-// nor is the report.json that the server puts into the ZIP of a batch.
+// Archived returns the documents in a ZIP that is no signature container, and what is wrong with
+// the ZIP itself. It leaves out files that operating systems add to archives, and the report.json
+// that the server puts into the ZIP of a batch.
 func Archived(ctx context.Context, src ades.Source) ([]ades.File, []ades.Problem, error) {
 	files, problems, err := asic.Files(ctx, src)
 	if err != nil {
 		return nil, nil, err
 	}
-	files = slices.DeleteFunc(files, litter)
+	files = slices.DeleteFunc(files, isSystemFile)
 	if i := batchReport(files); i >= 0 {
 		files = slices.Delete(files, i, i+1)
 	}
 	return files, problems, nil
 }
 
-// litter is what systems leave in archives by themselves: it is of their own
-// formats, is shown to nobody, and needs no signature in a plain archive.
-func litter(f ades.File) bool {
+// isSystemFile reports whether f was added to the archive by an operating system. Such files have
+// their own formats, are not shown to users, and need no signature in a plain archive.
+func isSystemFile(f ades.File) bool {
 	base := path.Base(f.Name)
 	mark := ""
 	switch {
@@ -48,10 +48,10 @@ func litter(f ades.File) bool {
 	return string(head[:n]) == mark
 }
 
-// maxBatchReport is the longest report of a batch that is looked at.
+// maxBatchReport is the largest report of a batch that is parsed.
 const maxBatchReport = 8 << 20
 
-// batchLine is what a report says of a document.
+// batchLine is the entry for one document in the report of a batch.
 type batchLine struct {
 	Index        *int            `json:"index"`
 	Name         string          `json:"name"`
@@ -63,8 +63,8 @@ type batchLine struct {
 	Findings     json.RawMessage `json:"findings"`
 }
 
-// batchReport is the index of the report of a batch, -1 where there is none: a
-// list that names the other files of the ZIP, all of them and nothing else.
+// batchReport returns the index of the report of a batch, or -1. The report is a list that names
+// all other files of the ZIP and nothing else.
 func batchReport(files []ades.File) int {
 	i := slices.IndexFunc(files, func(f ades.File) bool { return f.Name == "report.json" })
 	if i < 0 || len(files) == 1 || files[i].Source.Size() > maxBatchReport {

@@ -17,29 +17,29 @@ import (
 	"rogito.dev/rogito/internal/visible"
 )
 
-// Why [Extract] hands out nothing.
+// Reasons why [Extract] returns nothing.
 var (
-	// ErrNotIntact: a signature or time-stamp does not fit the content, or readers
-	// may take the document for something else than what was signed.
+	// ErrNotIntact: a signature or time-stamp does not match the content, or readers may show
+	// something other than what was signed.
 	ErrNotIntact = errors.New("the document is not intact, so that nothing is handed out")
-	// ErrUndecided: whether a signature fits cannot be told.
+	// ErrUndecided: it cannot be determined whether a signature matches.
 	ErrUndecided = errors.New("whether its signature fits cannot be told, so that nothing is handed out")
-	// ErrNoContent: the signatures cover nothing that is in the document.
+	// ErrNoContent: the signatures cover nothing that the document contains.
 	ErrNoContent = errors.New("there is no content in it that an intact signature covers")
 )
 
-// maxExtracted is how many signed files Extract opens inside each other.
+// maxExtracted is how many nested signed files Extract opens.
 const maxExtracted = 8
 
-// Extract returns what the signatures of a file cover: the content of a CMS
-// file, the signed files of a container, the revision of a PDF that its last
-// signature covers. A signed CMS file inside another is opened in turn, unless it
-// carries no content. Of a signed message what is attached to it is handed out, where anything is. Nothing is handed out that an intact signature does not
-// cover (ErrNotIntact, ErrUndecided, ErrNoContent). Who signed, and whether that
-// can be trusted, only a [Verifier] tells.
+// Extract returns what the signatures of a file cover: the content of a CMS file, the signed files
+// of a container, the revision of a PDF that its last signature covers. A signed CMS file inside
+// another is opened in turn, unless it carries no content. Of a signed message Extract returns the
+// attachments, if it has any. Content that no intact signature covers is never returned
+// (ErrNotIntact, ErrUndecided, ErrNoContent). Extract says nothing about who signed, or whether
+// they can be trusted; that takes a [Verifier].
 //
-// Every file has a name that stays in the folder it is put into: the one in the
-// container, or that of the signed file without .p7m and the like.
+// Every file has a local name (see [filepath.IsLocal]): its name in the container, or that of the
+// signed file without .p7m and the like.
 func Extract(ctx context.Context, signed ades.File, o ades.ReadOptions) ([]ades.File, error) {
 	files, err := extract(ctx, signed.Source, o, 0)
 	if err != nil {
@@ -48,8 +48,8 @@ func Extract(ctx context.Context, signed ades.File, o ades.ReadOptions) ([]ades.
 	return contents(ctx, signed, files)
 }
 
-// contents names the files that a signed one holds. A signed message is taken
-// apart: what is attached to it is what people look for.
+// contents names the files that a signed one holds. Of a signed message it returns the attachments,
+// since those are what users look for.
 func contents(ctx context.Context, signed ades.File, files []ades.File) ([]ades.File, error) {
 	files = slices.Clone(files)
 	if len(files) == 1 && kindOf(signed.Source) == KindSMIME {
@@ -71,12 +71,12 @@ func contents(ctx context.Context, signed ades.File, files []ades.File) ([]ades.
 	return files, nil
 }
 
-// maxMessages is how many messages inside each other are taken apart.
+// maxMessages is how many nested messages are opened.
 const maxMessages = 3
 
-// attached are the files of a message, and those of the messages in it, each
-// under the name of its message: postacert.eml, postacert/contract.pdf. None
-// where it is no message or has nothing attached.
+// attached returns the files of a message and those of the messages in it, each under the name of
+// its message: postacert.eml, postacert/contract.pdf. It returns none if src is no message or has
+// no attachments.
 func attached(ctx context.Context, src ades.Source, folder string, depth int) []ades.File {
 	if src.Size() > limits.Armour || limits.BudgetOf(ctx).Spend(2*src.Size()) != nil {
 		return nil
@@ -132,8 +132,8 @@ func extract(ctx context.Context, src ades.Source, o ades.ReadOptions, depth int
 	return files, nil
 }
 
-// covered is the content of a layer that may be handed out, or why there is
-// none.
+// covered returns the content of a layer that an intact signature covers, or the reason why there
+// is none.
 func covered(doc *ades.Document) ([]ades.File, error) {
 	for _, p := range doc.Problems {
 		if p.Fatal {
@@ -151,12 +151,12 @@ func covered(doc *ades.Document) ([]ades.File, error) {
 	return doc.Content, nil
 }
 
-// signedEndings are those of files around a content.
+// signedEndings are the extensions of files that wrap a content.
 var signedEndings = []string{".p7m", ".p7s", ".m7m", ".tsd", ".b64", ".pem"}
 
-// contentName is what the content of a signed file is called: as in its
-// container, or as the file without the endings of signatures, and with the one
-// of its kind where none is left.
+// contentName names the content of a signed file: its name in the container, or the name of the
+// signed file without signature extensions. If no extension is left, that of the content's kind is
+// added.
 func contentName(signed string, content ades.File) string {
 	if content.Name != "" && filepath.IsLocal(content.Name) {
 		return path.Base(filepath.ToSlash(content.Name))

@@ -36,8 +36,8 @@ type format struct {
 	form    func(Input, *Options) Form
 }
 
-// formats is the one place where formats are told apart: signing, raising,
-// reading and naming a level all look here.
+// formats is the only place where formats are distinguished: signing, augmenting, reading and
+// naming a level all use this table.
 var formats = map[ades.Format]format{
 	ades.CAdES:   {cades.Read, cades.Level, cades.Augment, prepareCAdES, formCAdES},
 	ades.PAdES:   {pades.Read, pades.Level, pades.Augment, preparePAdES, formPAdES},
@@ -53,28 +53,28 @@ var formats = map[ades.Format]format{
 	ades.TST:     {readTimestamp, cades.Level, nil, nil, nil},
 }
 
-// carriers are the kinds of files that carry signatures, each with the least
-// that such a file may hold. Its reader says what it does hold.
+// carriers maps the kinds of files that can carry signatures to the weakest format such a file can
+// have. The reader reports the format it found.
 var carriers = map[Kind]ades.Format{
 	KindPDF: ades.PAdES, KindXML: ades.XMLDSig, KindCMS: ades.PKCS7, KindZIP: ades.ASiCE,
 	KindTimestamp: ades.TST, KindTimestampedData: ades.TST, KindSMIME: ades.PKCS7, KindJWS: ades.JAdES,
 }
 
-// Form is what a signed document is as a file.
+// Form describes a signed document as a file.
 type Form struct {
 	Format    ades.Format
 	MediaType string
 	Extension string // without a dot
-	// InPlace says that the signature is put into the file that was given, which
-	// stays what it was: a PDF, an XML document, a CMS file with one more signer.
+	// InPlace: the signature is put into the given file, which keeps its type: a PDF, an XML
+	// document, a CMS file with one more signer.
 	InPlace bool
 }
 
 func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	o, c := &d.o, d.o.CAdES
-	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.paying(ctx).Files[0].Source) == KindCMS
+	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.metered(ctx).Files[0].Source) == KindCMS
 	if d.in.Digest != nil || cms {
-		c.MimeType = "" // of content that is not looked at
+		c.MimeType = "" // the content is not read
 	}
 	switch {
 	case d.in.Digest != nil && o.Level >= ades.LevelLTA:
@@ -97,10 +97,10 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 		if err := d.stampParallel(ctx, content, &c); err != nil {
 			return err
 		}
-		d.inner, err = cades.Parallel(d.in.paying(ctx).Files[0].Source, content, o.SignParams, c)
+		d.inner, err = cades.Parallel(d.in.metered(ctx).Files[0].Source, content, o.SignParams, c)
 		return err
 	}
-	src, err := d.in.only()
+	src, err := d.in.single()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	return err
 }
 
-// stampContent has the content time-stamped, where that is asked for.
+// stampContent time-stamps the content before it is signed, if that was asked for.
 func (d *Draft) stampContent(ctx context.Context, content ades.Source, c *cades.Options) error {
 	if !d.o.ContentTimestamp {
 		return nil
@@ -124,11 +124,11 @@ func (d *Draft) stampContent(ctx context.Context, content ades.Source, c *cades.
 	return err
 }
 
-// stampParallel does so for one more signature over the content of a CMS file,
-// which carries it where it is not given.
+// stampParallel does the same for one more signature over the content of a CMS file. The content is
+// taken from the file if it was not given separately.
 func (d *Draft) stampParallel(ctx context.Context, content ades.Source, c *cades.Options) error {
 	if d.o.ContentTimestamp && content == nil {
-		doc, err := cades.Read(ctx, d.in.paying(ctx).Files[0].Source, ades.ReadOptions{})
+		doc, err := cades.Read(ctx, d.in.metered(ctx).Files[0].Source, ades.ReadOptions{})
 		if err != nil {
 			return err
 		}
@@ -140,9 +140,9 @@ func (d *Draft) stampParallel(ctx context.Context, content ades.Source, c *cades
 	return d.stampContent(ctx, content, c)
 }
 
-// prepareCounter signs the next signature of a CMS file or a JWS.
+// prepareCounter prepares a counter-signature on the next signature of a CMS file or a JWS.
 func (d *Draft) prepareCounter(ctx context.Context, read reader, counter func(src ades.Source, id string) (ades.Draft, error)) error {
-	src := d.in.paying(ctx).Files[0].Source
+	src := d.in.metered(ctx).Files[0].Source
 	doc, err := read(ctx, src, ades.ReadOptions{})
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func formCAdES(in Input, o *Options) Form {
 }
 
 func preparePAdES(ctx context.Context, d *Draft) error {
-	src, err := d.in.only()
+	src, err := d.in.single()
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func prepareJAdES(ctx context.Context, d *Draft) (err error) {
 	if d.in.Digest != nil {
 		return errDigest
 	}
-	d.o.Hash = jades.Hash(d.o.SignParams) // an elliptic curve goes with one only
+	d.o.Hash = jades.Hash(d.o.SignParams) // ECDSA: the curve determines the hash
 	if d.o.Counter {
 		return d.prepareCounter(ctx, jades.Read, func(src ades.Source, id string) (ades.Draft, error) {
 			return jades.Counter(ctx, src, id, d.o.SignParams, d.o.JAdES)
@@ -257,7 +257,7 @@ func prepareASiC(ctx context.Context, d *Draft) (err error) {
 	if d.o.ContentTimestamp {
 		a.ContentStamper = d.o.Stamper
 	}
-	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.paying(ctx).Files[0].Source) == KindASiC {
+	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.metered(ctx).Files[0].Source) == KindASiC {
 		d.inner, err = asic.Parallel(ctx, d.in.Files[0].Source, d.o.SignParams, a)
 	} else {
 		d.inner, err = asic.Prepare(ctx, d.in.Files, d.o.SignParams, a)
@@ -280,7 +280,7 @@ func preparePKCS1(_ context.Context, d *Draft) error {
 		d.inner, err = pkcs1.PrepareDigest(d.in.Digest, p)
 		return err
 	}
-	src, err := d.in.only()
+	src, err := d.in.single()
 	if err != nil {
 		return err
 	}
@@ -293,12 +293,11 @@ func formPKCS1(Input, *Options) Form {
 	return Form{MediaType: "application/octet-stream", Extension: "sig"}
 }
 
-// errDigest: these formats refer to documents by more than a digest.
+// errDigest: these formats need more of a document than its digest.
 var errDigest = errors.New("a digest can be signed as CAdES or PKCS1 only")
 
-// sniff chooses the reader of a document by its first bytes, and names the
-// kind of file; nil when it can carry no signature. Whether it carries one is
-// decided by the reader.
+// sniff chooses the reader of a document by its first bytes, and names its kind. The reader is nil
+// if the kind can carry no signature; whether there is one is for the reader to decide.
 func sniff(src ades.Source) (reader, Kind) {
 	kind := kindOf(src)
 	if kind == KindSMIME { // CMS in the form of a message
@@ -307,18 +306,18 @@ func sniff(src ades.Source) (reader, Kind) {
 	return formats[carriers[kind]].read, kind
 }
 
-// kindOf tells by the first bytes what kind of file may carry a signature. All
-// containers and packages are KindZIP here, and all CMS is KindCMS.
+// kindOf returns by the first bytes what kind of file this is, among those that can carry a
+// signature. All containers and packages are KindZIP here, and all CMS is KindCMS.
 func kindOf(src ades.Source) Kind {
 	head := start(src, 1024)
-	if len(head) > 0 && head[0] == cms.TagSequence { // CMS may carry any of the others in the open
+	if len(head) > 0 && head[0] == cms.TagSequence { // CMS may contain any of the others unencoded
 		if k := kindOfCMS(src); k != KindOther {
 			return k
 		}
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return KindZIP // whose first file may be a PDF in the open
+		return KindZIP // its first file may be an uncompressed PDF
 	case message.Begins(head) && cades.IsSMIME(src):
 		return KindSMIME
 	case message.Begins(head) && message.Multipart(start(src, maxHeader)):
@@ -327,17 +326,17 @@ func kindOf(src ades.Source) Kind {
 		return KindPDF
 	case xades.LooksLikeXML(src):
 		return KindXML
-	case jades.LooksLike(src) == jades.JWS: // jades.SDJWT is told by name, and not judged
+	case jades.LooksLike(src) == jades.JWS: // jades.SDJWT is recognised by named, and not judged
 		return KindJWS
 	}
 	return kindOfCMS(src)
 }
 
-// maxHeader is how much of a file is looked at for the header of a message,
-// where every station on its way leaves a few lines.
+// maxHeader is how much of a file is searched for the header of a message, to which every mail
+// server on the way adds lines.
 const maxHeader = 64 << 10
 
-// start is the beginning of a document, empty where it cannot be read.
+// start returns the first n bytes of a document, or nil if they cannot be read.
 func start(src ades.Source, n int64) []byte {
 	head := make([]byte, min(src.Size(), n))
 	k, err := src.ReadAt(head, 0)
@@ -361,14 +360,14 @@ func kindOfCMS(src ades.Source) Kind {
 	if tsp.Extract(bin) != nil {
 		return KindTimestamp
 	}
-	if truncated(bin) { // a response with a time-stamp begins like one
-		return KindCMS // whose reader will say what is wrong with it
+	if truncated(bin) { // a time-stamp response begins the same way
+		return KindCMS // the CMS reader reports what is wrong with it
 	}
 	return KindOther
 }
 
-// truncated recognises the beginning of a SignedData whose rest is missing or
-// broken: it claims to be a signature.
+// truncated recognises the beginning of a SignedData whose rest is missing or broken, so that a
+// damaged signature is not taken for an unsigned file.
 func truncated(src ades.Source) bool {
 	head := make([]byte, min(src.Size(), 32))
 	n, _ := src.ReadAt(head, 0)
@@ -376,16 +375,16 @@ func truncated(src ades.Source) bool {
 	return n > 0 && head[0] == cms.TagSequence && bytes.Contains(head[:n], signedData)
 }
 
-// readTimestamp reads a token on its own, or one with the data that it is over.
-// Content given beside such data must be the content that it carries, or is
-// what its tokens are over where it carries none.
+// readTimestamp reads a token on its own, or a TimeStampedData. Detached content must equal the
+// content that the TimeStampedData carries; if it carries none, the tokens are over the detached
+// content.
 func readTimestamp(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	if kindOf(src) == KindTimestamp {
 		return tsp.ReadToken(src, r)
 	}
 	d, err := tsp.ReadData(src)
 	if errors.Is(err, tsp.ErrNoToken) {
-		return nil, ErrNotSigned // any other message
+		return nil, ErrNotSigned // a message of another kind
 	}
 	if err != nil {
 		return nil, err

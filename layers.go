@@ -20,27 +20,27 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// Bounds on nesting: layers inside layers, and layers in all.
+// Bounds on nesting: the depth of layers, and their total number.
 const (
 	maxNesting = 16
 	maxLayers  = 256
 )
 
-// nest is the walk through the layers of one document.
+// nest walks through the layers of one document.
 type nest struct {
 	ctx   context.Context
 	o     VerifyOptions
 	facts *report.Facts
 	plain ades.Source
-	files []ades.File // that can be handed out: plain, or all beside it
+	files []ades.File // that may be returned: plain, or all files beside it
 	known [][]byte
 }
 
-// open reads one layer and, when asked to, those inside it.
+// open reads one layer and, with Recursive, those inside it.
 func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	read, kind := sniff(f.Source)
 	if read == nil {
-		n.names(f, level)
+		n.noteNotJudged(f, level)
 		return nil
 	}
 	l := &report.Layer{Level: level, Name: f.Name}
@@ -54,17 +54,17 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
 		return err
 	case errors.Is(err, ErrNotSigned) && kind == KindTimestampedData:
-		return n.mail(f, level)
+		return n.openMail(f, level)
 	case errors.Is(err, ErrNotSigned):
 		return nil
-	case errors.Is(err, asic.ErrNotContainer) && n.names(f, level):
+	case errors.Is(err, asic.ErrNotContainer) && n.noteNotJudged(f, level):
 		return nil
 	case errors.Is(err, asic.ErrNotContainer):
-		return n.archive(f, level)
+		return n.openArchive(f, level)
 	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
 		why := finding.TooLong.Problem("")
 		l.Broken = &why
-	case n.ctx.Err() != nil && err != nil: // nobody waits for the answer
+	case n.ctx.Err() != nil && err != nil: // the caller is gone
 		return n.ctx.Err()
 	case errors.Is(err, limits.ErrBudget):
 		n.broken(l, f, kind, limits.ErrBudget)
@@ -86,23 +86,23 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		n.broken(l, f, kind, finding.CutOff.Malformed("PDF", ""))
 	}
 	if level == 0 && l.Document != nil {
-		if err := n.given(l.Document, f); err != nil {
+		if err := n.checkExpected(l.Document, f); err != nil {
 			return err
 		}
 	}
 	n.facts.Layers = append(n.facts.Layers, l)
-	return n.inside(l, f.Source, level, nil)
+	return n.openContent(l, f.Source, level, nil)
 }
 
-// unsigned: a document that can be read, and that nobody signed or time-stamped.
+// unsigned reports whether a document is readable and has neither signature nor time-stamp.
 func unsigned(d *ades.Document) bool {
 	return d != nil && len(d.Signatures) == 0 && len(d.Timestamps) == 0 && !ades.Fatal(d.Problems)
 }
 
-// notSigned notes what there is to know of a document that nobody signed: that it is
-// signed in a way that is not judged, or was signed once.
+// notSigned records what is known about an unsigned document: that it is signed in a way that is
+// not judged, or that a signature was removed.
 func (n *nest) notSigned(d *ades.Document, f ades.File, kind Kind, level int) {
-	_ = kind == KindZIP && n.names(f, level)
+	_ = kind == KindZIP && n.noteNotJudged(f, level)
 	for _, p := range d.Problems {
 		if p.Code == finding.PDFSignatureGone.Code {
 			n.facts.Notes = append(n.facts.Notes, p)
@@ -110,8 +110,8 @@ func (n *nest) notSigned(d *ades.Document, f ades.File, kind Kind, level int) {
 	}
 }
 
-// names tells a file that is signed in a way that is not judged.
-func (n *nest) names(f ades.File, level int) bool {
+// noteNotJudged records a file that is signed in a way that is not judged.
+func (n *nest) noteNotJudged(f ades.File, level int) bool {
 	what := named(f.Source)
 	if what == "" {
 		return false
@@ -123,15 +123,15 @@ func (n *nest) names(f ades.File, level int) bool {
 	return true
 }
 
-// archive is a ZIP that is no container: its files are opened where that is
-// asked for, and are what counts.
-func (n *nest) archive(f ades.File, level int) error {
+// openArchive handles a ZIP that is no container. With Recursive its files are opened, and the
+// verdict is about them.
+func (n *nest) openArchive(f ades.File, level int) error {
 	files, problems, err := Archived(n.ctx, f.Source)
 	if err != nil {
 		return err
 	}
 	d := &ades.Document{Format: ades.ZIP}
-	if n.o.Recursive { // only then is there anything to be taken for signed
+	if n.o.Recursive { // otherwise none of them could be taken for signed
 		d.Problems = problems
 	}
 	l := &report.Layer{Level: level, Name: f.Name, Document: d}
@@ -145,7 +145,7 @@ func (n *nest) archive(f ades.File, level int) error {
 		d.Parts = append(d.Parts, ades.Part{Kind: ades.FilePart, Name: one.Name})
 	}
 	if level == 0 {
-		if err := n.given(d, f); err != nil {
+		if err := n.checkExpected(d, f); err != nil {
 			return err
 		}
 	}
@@ -154,12 +154,12 @@ func (n *nest) archive(f ades.File, level int) error {
 		return nil
 	}
 	d.Content = files
-	return n.inside(l, f.Source, level, beside)
+	return n.openContent(l, f.Source, level, beside)
 }
 
-// mail is a message that is not signed itself, or what a signed message holds:
-// its attachments are opened, and so are the messages in it.
-func (n *nest) mail(f ades.File, level int) error {
+// openMail handles a message that is not signed itself, or the content of a signed message: its
+// attachments are opened, and so are the messages in it.
+func (n *nest) openMail(f ades.File, level int) error {
 	if f.Source.Size() > limits.Armour || limits.BudgetOf(n.ctx).Spend(2*f.Source.Size()) != nil {
 		return nil
 	}
@@ -184,24 +184,24 @@ func (n *nest) mail(f ades.File, level int) error {
 	}
 	l := &report.Layer{Level: level, Name: f.Name, Document: d}
 	if level == 0 {
-		if err := n.given(d, f); err != nil {
+		if err := n.checkExpected(d, f); err != nil {
 			return err
 		}
 		n.facts.Layers = append(n.facts.Layers, l)
-		return n.inside(l, f.Source, level, nil)
+		return n.openContent(l, f.Source, level, nil)
 	}
-	// What is covered from outside needs no layer: its attachments lie in what
-	// holds it.
-	return n.inside(l, f.Source, level-1, nil)
+	// The attachments are already covered by the layer outside; the message needs no layer of its
+	// own.
+	return n.openContent(l, f.Source, level-1, nil)
 }
 
-// given holds the document against what the caller names: content that is
-// neither signed by reference nor equal to what is signed here is a part that
-// nobody covers, and so is a file or element that was expected and is missing.
-func (n *nest) given(d *ades.Document, f ades.File) error {
-	if d.Format != ades.CAdES && d.Format != ades.PKCS7 && d.Format != ades.TST { // those compare for themselves
+// checkExpected adds what the caller expects as parts that no signature covers: detached content
+// that is neither referenced by a signature nor equal to signed content, and a file or element that
+// was expected and is missing.
+func (n *nest) checkExpected(d *ades.Document, f ades.File) error {
+	if d.Format != ades.CAdES && d.Format != ades.PKCS7 && d.Format != ades.TST { // these readers compare for themselves
 		for _, g := range n.o.Detached {
-			covered, err := n.signs(d, f, g)
+			covered, err := n.isSigned(d, f, g)
 			if err != nil {
 				return err
 			}
@@ -219,9 +219,9 @@ func (n *nest) given(d *ades.Document, f ades.File) error {
 	return nil
 }
 
-// signs: a given file is one that a signature refers to, or equal to content
-// that is signed here, or to the document itself.
-func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
+// isSigned reports whether a given file is referenced by a signature, or equals signed content or
+// the document itself.
+func (n *nest) isSigned(d *ades.Document, whole, given ades.File) (bool, error) {
 	signed := append([]ades.File{whole}, d.Content...)
 	for _, s := range d.Signatures {
 		signed = append(signed, s.Content...)
@@ -235,17 +235,16 @@ func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
 	return false, nil
 }
 
-// broken reports a file that cannot be read. Where it claims to be signed,
-// that is a signature with a broken form; else it is no signed document.
-// Either way the document as a whole is not valid.
+// broken records a file that cannot be read. If it claims to be signed, it becomes a signature with
+// a format failure, otherwise only a note. Either way the document as a whole is not valid.
 func (n *nest) broken(l *report.Layer, f ades.File, kind Kind, err error) {
-	if !claims(f.Source, kind) {
+	if !claimsSignature(f.Source, kind) {
 		n.facts.Notes = append(n.facts.Notes, finding.LooksLike.Problem("", kind, err))
 		return
 	}
 	if kind == KindCMS {
-		// Where the SignedData itself is broken nobody knows how many signers
-		// it had: the layer is broken, and no signature is made up.
+		// A broken SignedData does not tell how many signers it had: report the layer as broken
+		// instead of inventing a signature.
 		why := finding.Of("", err)
 		l.Broken = &why
 		l.Document = &ades.Document{Format: carriers[kind], Problems: []ades.Problem{why}}
@@ -260,18 +259,18 @@ func (n *nest) broken(l *report.Layer, f ades.File, kind Kind, err error) {
 	}
 }
 
-// marks are what a file of a kind holds when it claims to be signed.
+// marks are strings found in files of a kind that claim to be signed.
 var marks = map[Kind][]string{
 	KindPDF: {"/ByteRange", "/Type/Sig", "/Type /Sig", "adbe.pkcs7", "ETSI.CAdES", "ETSI.RFC3161"},
 	KindXML: {"http://www.w3.org/2000/09/xmldsig#", "SignedInfo"},
 	KindZIP: {"META-INF/", "documentsignatures.xml", "vnd.etsi.asic"},
 }
 
-// claims looks for the marks of a signature in a file that cannot be parsed.
-func claims(src ades.Source, kind Kind) bool {
+// claimsSignature searches a file that cannot be parsed for the marks of a signature.
+func claimsSignature(src ades.Source, kind Kind) bool {
 	list, ok := marks[kind]
 	if !ok {
-		return true // CMS and time-stamps exist for nothing else
+		return true // CMS and time-stamps have no other use here
 	}
 	const window, overlap = 1 << 20, 64
 	buf := make([]byte, window)
@@ -289,11 +288,11 @@ func claims(src ades.Source, kind Kind) bool {
 	return false
 }
 
-// cutOff says that a PDF without signatures was one with: after its last end
-// mark a revision begins that holds a signature, and the rest is missing.
+// cutOff reports whether a PDF without signatures was truncated: after its last end mark a revision
+// begins that holds a signature.
 func cutOff(src ades.Source) bool {
 	const mark = "%%EOF"
-	from := max(0, src.Size()-(1<<20)) // the signatures we know of are far smaller
+	from := max(0, src.Size()-(1<<20)) // known signatures are far smaller than this
 	tail := make([]byte, src.Size()-from)
 	if k, err := src.ReadAt(tail, from); k < len(tail) && err != nil {
 		return false
@@ -305,40 +304,39 @@ func cutOff(src ades.Source) bool {
 	return bytes.Contains(tail[at:], []byte("/ByteRange"))
 }
 
-// inside opens the content of a layer. A signed PDF is its own content and
-// has nothing inside it. What lies beside detached signatures is their content.
-func (n *nest) inside(l *report.Layer, src ades.Source, level int, beside map[string]ades.File) error {
+// openContent opens the content of a layer. A signed PDF is its own content and has nothing inside
+// it. beside has the files that detached signatures are over.
+func (n *nest) openContent(l *report.Layer, src ades.Source, level int, beside map[string]ades.File) error {
 	if l.Document == nil {
 		return nil
 	}
 	content := l.Document.Content
 	switch f := plainOf(l.Document); {
 	case f != nil && (level == 0 || n.plain != nil):
-		// Of several files none is the one to go into.
+		// Of several files none can be preferred.
 		if n.plain = f; level == 0 || len(n.files) == 1 {
 			n.files = n.handedOut(l, src)
 		}
 	case level > 0 && (l.Document.Fits() == ades.No || ades.Fatal(l.Document.Problems)):
-		n.plain, n.files = nil, nil // what is inside does not fit
+		n.plain, n.files = nil, nil // the content does not match its signature
 	}
 	if l.Document.Format == ades.PAdES {
 		return nil
 	}
-	// What is time-stamped counts for nothing without what it is: it is opened
-	// in any case.
+	// A time-stamp means nothing without the time-stamped data: open it even without Recursive.
 	if !n.o.Recursive && l.Document.Format != ades.TST {
 		n.unjudged(l.Document)
 		return nil
 	}
 	if l.Document.Format == ades.TST && len(content) == 0 {
-		// A time-stamp that does not fit hands no content out; what it holds is
-		// judged all the same.
+		// The content of a time-stamp that does not match is never returned, but it is judged all
+		// the same.
 		if d, err := tsp.ReadData(src); err == nil && d.Content != nil {
 			content = []ades.File{{Name: d.Name, Source: d.Content}}
 		}
 	}
 	for _, f := range content {
-		if err := n.ctx.Err(); errors.Is(err, context.Canceled) { // nobody waits for the answer
+		if err := n.ctx.Err(); errors.Is(err, context.Canceled) { // the caller is gone
 			return err
 		}
 		if f.Source == nil || len(n.facts.Layers) >= maxLayers {
@@ -364,7 +362,7 @@ func (n *nest) inside(l *report.Layer, src ades.Source, level int, beside map[st
 	return nil
 }
 
-// handedOut are the files of a layer that may be handed out.
+// handedOut returns the files of a layer that may be returned to the caller.
 func (n *nest) handedOut(l *report.Layer, src ades.Source) []ades.File {
 	if !n.o.Contents {
 		return nil
@@ -379,22 +377,22 @@ func (n *nest) handedOut(l *report.Layer, src ades.Source) []ades.File {
 	return files
 }
 
-// unjudged notes a signed document inside a signed one that nobody asked to open.
+// unjudged notes that a signed document contains another that was not opened.
 func (n *nest) unjudged(d *ades.Document) {
 	for _, f := range d.Content {
 		if f.Source == nil || (d.Format == ades.XAdES || d.Format == ades.XMLDSig) && xades.LooksLikeXML(f.Source) {
 			continue
 		}
-		if read, kind := sniff(f.Source); read != nil && claims(f.Source, kind) {
+		if read, kind := sniff(f.Source); read != nil && claimsSignature(f.Source, kind) {
 			d.Problems = append(d.Problems, finding.NestedNotJudged.Problem(f.Name, f.Name))
 			return
 		}
 	}
 }
 
-// plainOf is the content of a layer that can be handed out as one: the first
-// signed file of a container, the newest signed revision of a PDF; nil where a
-// signature over it does not fit. A document of an office program is its own content.
+// plainOf returns the content of a layer if it is a single document: the first signed file of a
+// container, the newest signed revision of a PDF. It is nil if a signature over it does not match.
+// An Office document is its own content.
 func plainOf(d *ades.Document) ades.Source {
 	files, err := covered(d)
 	switch {
@@ -406,8 +404,8 @@ func plainOf(d *ades.Document) ades.Source {
 	return files[len(files)-1].Source
 }
 
-// levels names the level of every signature, which takes the chains: LT is
-// having what they need.
+// levels names the level of every signature. It needs the chains: level LT is defined by having
+// their validation data.
 func levels(l *report.Layer, f *report.Facts) {
 	if l.Document == nil {
 		return

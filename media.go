@@ -12,7 +12,7 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// pictures and others that are no carriers of signatures, by their first bytes.
+// pictures are media types that carry no signatures, by their first bytes.
 var pictures = []struct{ start, mediaType, extension string }{
 	{"\x89PNG", "image/png", "png"},
 	{"\xff\xd8\xff", "image/jpeg", "jpg"},
@@ -20,9 +20,9 @@ var pictures = []struct{ start, mediaType, extension string }{
 	{"{\\rtf", "application/rtf", "rtf"},
 }
 
-// MediaType names what a file is by its content, with the usual extension. It
-// is exact for what can be signed in place (PDF, XML, CMS) and good enough for
-// the rest: application/octet-stream is what it does not know.
+// MediaType names the type of a file by its content, with the usual extension. It is exact for what
+// can be signed in place (PDF, XML, CMS) and good enough for the rest; unknown types are
+// application/octet-stream.
 func MediaType(src ades.Source) (mediaType, extension string) {
 	kind := kindOf(src)
 	if kind == KindCMS {
@@ -66,15 +66,14 @@ func MediaType(src ades.Source) (mediaType, extension string) {
 	return "application/octet-stream", "bin"
 }
 
-// maxGuess bounds what is parsed only to tell XML from HTML.
+// maxGuess bounds what is parsed only to distinguish XML from HTML.
 const maxGuess = 8 << 20
 
-// treeTimes is what the tree of an XML document takes, in its size.
+// treeTimes is the memory of an XML tree, as a multiple of the document's size.
 const treeTimes = 8
 
-// isXML tells XML from HTML among what looks like XML. What may be HTML is XML
-// if it parses, which a document type forbids, and its root is not html in no
-// namespace.
+// isXML distinguishes XML from HTML among what looks like XML. Possible HTML is XML if it parses,
+// which a document type prevents, and its root is not html without a namespace.
 func isXML(src ades.Source) bool {
 	head := make([]byte, min(512, src.Size()))
 	n, _ := src.ReadAt(head, 0)

@@ -5,8 +5,8 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// DefaultMemory is what the work on one document may hold beyond the document
-// itself, where a Verifier or Options do not say.
+// DefaultMemory is what work on one document may hold beyond the document itself, if a Verifier or
+// Options set no limit.
 const DefaultMemory = 128 << 20
 
 func memoryOr(n int64) int64 {
@@ -16,8 +16,8 @@ func memoryOr(n int64) int64 {
 	return n
 }
 
-// weight is what the facts of a document hold, nearly all of it evidence.
-func weight(f *report.Facts) (n int64) {
+// evidenceSize is the size of the facts of a document, nearly all of it evidence.
+func evidenceSize(f *report.Facts) (n int64) {
 	if f == nil {
 		return 0
 	}

@@ -15,8 +15,8 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Files that are signed in ways that are not read here are told by name: that
-// nobody signed them would be wrong. The words are those of report/paper.
+// Files signed in ways that are not read here are reported by name, since calling them unsigned
+// would be wrong. The words are those of report/paper.
 const (
 	namedPGP    = "an OpenPGP signature"
 	namedJAR    = "a signed JAR file"
@@ -29,7 +29,7 @@ const (
 	namedNuGet  = "a signed NuGet package"
 )
 
-// named tells a signed file of a kind that is not judged, "" if it is none.
+// named names the kind of a signed file that is not judged, or returns "".
 func named(src ades.Source) string {
 	head := start(src, 64<<10)
 	switch {
@@ -49,8 +49,8 @@ func named(src ades.Source) string {
 	return ""
 }
 
-// isArmouredPGP looks for a line that begins OpenPGP in text (RFC 9580, clause
-// 6.2). It runs on every file that is not signed, and on what signed ones hold.
+// isArmouredPGP looks for a line that begins ASCII-armoured OpenPGP (RFC 9580, section 6.2). It
+// runs on every file that is not signed, and on the content of signed ones.
 func isArmouredPGP(text []byte) bool {
 	begin := []byte("-----BEGIN PGP ")
 	for {
@@ -70,17 +70,17 @@ func isArmouredPGP(text []byte) bool {
 	}
 }
 
-// unpackedPGP is the beginning of what a compressed data packet holds (RFC 9580,
-// clause 5.6), which is how programs write a signed message; nil for anything else.
+// unpackedPGP returns the beginning of the content of a compressed data packet (RFC 9580, section
+// 5.6), the usual form of a signed message, or nil.
 func unpackedPGP(b []byte) []byte {
 	if len(b) < 16 {
 		return nil
 	}
 	var body []byte
 	switch {
-	case b[0] == 0xa3: // of no stated length
+	case b[0] == 0xa3: // of indeterminate length
 		body = b[1:]
-	case b[0] == 0xc8 && b[1] >= 224 && b[1] < 255: // in parts, the first of which is long enough
+	case b[0] == 0xc8 && b[1] >= 224 && b[1] < 255: // with partial body lengths, the first of which is long enough
 		body = b[2:]
 	default:
 		return nil
@@ -105,15 +105,15 @@ func unpackedPGP(b []byte) []byte {
 	return out[:n]
 }
 
-// isPGP looks at the first packet: a signature or what announces one, each with
-// a version, a type and algorithms that there are (RFC 9580, clauses 4.2, 5.2, 5.4).
+// isPGP checks the first packet: a signature or one-pass signature, with a known version, type and
+// algorithms (RFC 9580, sections 4.2, 5.2, 5.4).
 func isPGP(b []byte) bool {
 	if len(b) < 16 || b[0]&0x80 == 0 {
 		return false
 	}
 	tag, body := b[0]>>2&0x0f, b[1:]
 	switch {
-	case b[0]&0x40 != 0: // a length of one, two or five bytes
+	case b[0]&0x40 != 0: // new packet format: a length of one, two or five bytes
 		tag = b[0] & 0x3f
 		switch n := body[0]; {
 		case n < 192:
@@ -146,7 +146,7 @@ func isPGP(b []byte) bool {
 	return false
 }
 
-// isSignedPE reports whether a program for Windows has a certificate table.
+// isSignedPE reports whether a Windows executable has a certificate table.
 func isSignedPE(src ades.Source, head []byte) bool {
 	const pointer, optional, table = 0x3c, 24, 4 * 8
 	if len(head) < pointer+4 {
@@ -158,7 +158,7 @@ func isSignedPE(src ades.Source, head []byte) bool {
 		return false
 	}
 	directories := optional + 96
-	if binary.LittleEndian.Uint16(b[optional:]) == 0x20b { // of 64 bits
+	if binary.LittleEndian.Uint16(b[optional:]) == 0x20b { // PE32+
 		directories += 16
 	}
 	return binary.LittleEndian.Uint32(b[directories+table+4:]) > 0
@@ -175,7 +175,7 @@ func isSDJWT(head []byte) bool {
 	return err == nil && bytes.HasPrefix(header, []byte("{")) && bytes.Contains(header, []byte(`"alg"`))
 }
 
-// namedZIP goes by the names that the signatures of these packages have.
+// namedZIP recognises signed packages by the names of their signature files.
 func namedZIP(src ades.Source) string {
 	if bytes.Contains(tail(src, 1<<20), []byte("APK Sig Block 42")) {
 		return namedAPK
@@ -204,7 +204,7 @@ func namedZIP(src ades.Source) string {
 	return ""
 }
 
-// tail is the end of a document.
+// tail returns the last n bytes of a document.
 func tail(src ades.Source, n int64) []byte {
 	n = min(src.Size(), n)
 	b := make([]byte, n)

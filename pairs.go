@@ -9,13 +9,12 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// detachedExtensions are those that a signature or time-stamp beside its file
-// adds to the file's name.
+// detachedExtensions are what a detached signature or time-stamp appends to the name of its file.
 var detachedExtensions = []string{".p7s", ".p7m", ".p7", ".sig", ".tst", ".tsr", ".xml", ".xades", ".xsig", ".json", ".jws"}
 
-// ContentName is the name of the file that a detached signature or time-stamp
-// of this name lies beside: plan.dwg for plan.dwg.p7s; "" where the name says
-// nothing of the kind. Whether it is one, [IsDetached] tells.
+// ContentName is the name of the file that a detached signature or time-stamp of this name belongs
+// to: plan.dwg for plan.dwg.p7s; "" if the name has no such extension. Only [IsDetached] says
+// whether it is one.
 func ContentName(name string) string {
 	ext := path.Ext(name)
 	if !slices.Contains(detachedExtensions, strings.ToLower(ext)) {
@@ -45,9 +44,9 @@ func IsDetached(ctx context.Context, src ades.Source) bool {
 	return true
 }
 
-// Paired are the files of a folder or archive that lie beside a detached
-// signature or time-stamp over them, by the name of that; and the names of
-// those files, which have no verdict of their own.
+// Paired returns the files of a folder or archive that have a detached signature or time-stamp
+// beside them, by the name of the signature, and the set of those files' names. They get no verdict
+// of their own.
 func Paired(ctx context.Context, files []ades.File) (content map[string]ades.File, covered map[string]bool) {
 	byName := map[string]ades.File{}
 	for _, f := range files {

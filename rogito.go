@@ -1,22 +1,19 @@
-// Package rogito signs documents and verifies signed ones, by the European
-// standards for advanced electronic signatures: CAdES (EN 319 122), PAdES
-// (EN 319 142), XAdES (EN 319 132), JAdES (TS 119 182), ASiC (EN 319 162), at the
-// levels B, T, LT and LTA, validated by EN 319 102-1.
+// Package rogito creates and verifies electronic signatures by the European standards for advanced
+// electronic signatures: CAdES (EN 319 122), PAdES (EN 319 142), XAdES (EN 319 132), JAdES (TS 119
+// 182), ASiC (EN 319 162), at the levels B, T, LT and LTA, validated by EN 319 102-1.
 //
-// [Sign] makes a signature with a key at hand, for instance from a PKCS#12
-// file that [LoadPKCS12] opened. Where the key lives elsewhere, or a person
-// stands between digest and value, [Prepare] and [Draft.Complete] are its two
-// halves. [Augment] raises what is signed already. A [Verifier] verifies;
-// [Read] only tells what is in a document.
+// [Sign] signs with a local key, for instance from a PKCS#12 file opened by [LoadPKCS12]. If the
+// key is elsewhere, or a person has to confirm its use, [Prepare] and [Draft.Complete] are the two
+// halves of Sign. [Augment] raises the level of existing signatures. A [Verifier] verifies; [Read]
+// only reports what a document contains.
 //
-// The formats can be used on their own: packages cades, pades, xades, jades, asic
-// and pkcs1 have the same verbs with every option of their format. Package tsp
-// speaks to time-stamping authorities, trust gathers paths and revocation data,
-// tsl reads the European trusted lists, policy judges, and adestest is a whole
-// PKI for tests.
+// The formats can be used on their own: packages cades, pades, xades, jades, asic and pkcs1 have
+// the same functions, with every option of their format. Package tsp talks to time-stamping
+// authorities, trust builds paths and fetches revocation data, tsl reads the European trusted
+// lists, policy judges, and adestest is a complete PKI for tests.
 //
-// Documents come in as [ades.Source] and go out to an io.Writer: a gigabyte
-// never has to sit in memory.
+// Documents are read from an [ades.Source] and written to an io.Writer, so that large ones need not
+// fit in memory.
 package rogito
 
 import (
@@ -33,22 +30,22 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Input is what is to be signed: one file, several for the formats that sign
-// several at once, or a digest alone.
+// Input is what to sign: one file, several for the formats that sign several at once, or only a
+// digest.
 type Input struct {
 	Files []ades.File
-	// Digest, in place of files, of a document that stays where it is: made with
-	// the hash of the options. It is signed as detached CAdES or PKCS1.
+	// Digest of a document that is not given, instead of Files: made with the hash of the options.
+	// It is signed as detached CAdES or PKCS1.
 	Digest []byte
 }
 
-// File is one file to be signed.
+// File returns an Input of one file.
 func File(name string, src ades.Source) Input {
 	return Input{Files: []ades.File{{Name: name, Source: src}}}
 }
 
-// only refuses several files where a format signs one.
-func (in Input) only() (ades.Source, error) {
+// single returns the single file of the input, and an error if there are several.
+func (in Input) single() (ades.Source, error) {
 	switch {
 	case in.Digest != nil:
 		return nil, errDigest
@@ -58,9 +55,8 @@ func (in Input) only() (ades.Source, error) {
 	return in.Files[0].Source, nil
 }
 
-// paying is the same input for a look at what it is, which is paid for out of
-// the budget of the context.
-func (in Input) paying(ctx context.Context) Input {
+// metered returns the same input with reads charged to the budget of the context.
+func (in Input) metered(ctx context.Context) Input {
 	files := make([]ades.File, len(in.Files))
 	for i, f := range in.Files {
 		files[i] = ades.File{Name: f.Name, Source: limits.Paying(f.Source, limits.BudgetOf(ctx))}
@@ -68,19 +64,19 @@ func (in Input) paying(ctx context.Context) Input {
 	return Input{Files: files, Digest: in.Digest}
 }
 
-// Identity is a private key with its certificate and those above it.
+// Identity is a private key with its certificate and the issuers' certificates.
 type Identity struct {
 	Key         crypto.Signer
 	Certificate *x509.Certificate
 	Chain       []*x509.Certificate
 }
 
-// ErrKeyPassword says that the password does not open a key file.
+// ErrKeyPassword: the password does not open the key file.
 var ErrKeyPassword = keyfile.ErrPassword
 
-// LoadPKCS12 opens a PKCS#12 file (RFC 7292), in DER or BER, with the
-// encryption of its own time or of today. It returns ErrKeyPassword for a wrong
-// password; of several keys it takes the one that alone has a certificate.
+// LoadPKCS12 opens a PKCS#12 file (RFC 7292), in DER or BER, with legacy or current encryption. It
+// returns ErrKeyPassword for a wrong password. If there are several keys, exactly one must have a
+// certificate.
 func LoadPKCS12(file []byte, password string) (*Identity, error) {
 	c, err := keyfile.Read(file, password)
 	if err != nil {
@@ -104,13 +100,13 @@ const (
 	KindASiC            Kind = "ASiC"
 	KindODF             Kind = "ODF"
 	KindOOXML           Kind = "OOXML"
-	KindZIP             Kind = "ZIP"        // and none of those above
+	KindZIP             Kind = "ZIP"        // that is none of the above
 	KindNotJudged       Kind = "not judged" // signed in a way that is not read here
 	KindOther           Kind = ""
 )
 
-// Detect tells what a file is by its content; names and media types are not
-// looked at, since they are often wrong.
+// Detect returns the kind of a file by its content. Names and media types are ignored, since they
+// are often wrong.
 func Detect(src ades.Source) Kind {
 	kind := kindOf(src)
 	switch kind {

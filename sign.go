@@ -23,85 +23,82 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// Options say how a document is to be signed. Signing needs a certificate and
-// a time; everything else has a useful zero value.
+// Options say how to sign a document. Signing needs a certificate and a time; everything else has a
+// useful zero value.
 type Options struct {
 	ades.SignParams
 
-	// Format of the signature; empty means by content: PAdES for a PDF, XAdES
-	// for XML, CAdES for everything else, ASiC-E for several files.
+	// Format of the signature; if empty, it depends on the content: PAdES for a PDF, XAdES for XML,
+	// CAdES for everything else, ASiC-E for several files.
 	Format ades.Format
-	// Level to be reached; zero is B. From T on a Stamper is needed, from LT on
-	// a Gatherer.
+	// Level to reach; zero is B. From T on a Stamper is needed, from LT on a Gatherer.
 	Level    ades.Level
 	Stamper  ades.Stamper
 	Gatherer ades.Gatherer
 	// StampHash is the hash of the time-stamps; zero means that of the signature.
 	StampHash crypto.Hash
-	// ContentTimestamp has the Stamper time-stamp the content before it is signed,
-	// in CAdES, PAdES, XAdES and containers.
+	// ContentTimestamp has the Stamper time-stamp the content before it is signed, in CAdES, PAdES,
+	// XAdES and containers.
 	ContentTimestamp bool
-	// VRI files the validation data of a PDF under each signature as well (LTV).
+	// VRI also stores the validation data of a PDF per signature (LTV).
 	VRI bool
-	// Parallel adds a signature beside those in a CMS file or a container, in
-	// place of signing the file as it is. Content that such a CMS file does not
-	// carry is given as a second file.
+	// Parallel adds a signature beside the existing ones of a CMS file or a container, instead of
+	// signing the file as it is. If the CMS file does not carry its content, that is given as a
+	// second file.
 	Parallel bool
-	// Counter signs the signatures of a CMS file or a JWS in place of its content:
-	// each of them, one after the other. A Draft wants as many values.
+	// Counter signs the signatures of a CMS file or a JWS instead of its content, one after the
+	// other. A Draft needs one value for each.
 	Counter bool
 
-	// What only one format knows. Where Format names one, options of another are
-	// refused; where the content decides, those of the format that suits count.
+	// Options of single formats. If Format is set, options of other formats are refused; if the
+	// content decides, those of the chosen format are used.
 	CAdES cades.Options
 	PAdES pades.Options
 	XAdES xades.Options
 	JAdES jades.Options
 	ASiC  asic.Options
 
-	// Memory bounds what the work on the document may hold or unpack beyond the
-	// document itself, in bytes; zero means DefaultMemory. One that needs more
-	// cannot be signed.
+	// Memory bounds what the work on the document may hold or unpack beyond the document itself, in
+	// bytes; zero means DefaultMemory. A document that needs more cannot be signed.
 	Memory int64
 
-	// Spool makes a place for a document between two steps. Nil keeps it in memory
-	// up to 4 MiB and in a temporary file from there on.
+	// Spool makes temporary storage for a document between two steps. Nil means memory up to 4 MiB,
+	// and a temporary file beyond that.
 	Spool func() Spool
 }
 
 // Spool holds a document between two steps.
 type Spool interface {
 	io.Writer
-	// Source is what was written.
+	// Source returns what was written.
 	Source() ades.Source
 }
 
-// Signed is what was made. It was read again and checked: the signature is
-// there, intact, over what it should be over, and at the level asked for.
+// Signed is the result of signing. It was read again and checked: the signature is there, intact,
+// covers what it should, and has the level asked for.
 type Signed struct {
 	Form
-	// Level that was reached; B where there are no levels.
+	// Level that was reached; B for formats without levels.
 	Level ades.Level
-	// Profile as reports name it ("PAdES-BASELINE-LT"); empty where there is none.
+	// Profile is the level as reports name it ("PAdES-BASELINE-LT"); empty if there is none.
 	Profile string
-	// Signature is the new one, with its time-stamps; Document is all that was
-	// found in the document. Their Content is left out.
+	// Signature is the new one, with its time-stamps; Document has everything found in the
+	// document. Their Content is not set.
 	Signature *ades.Signature
 	Document  *ades.Document
-	// Anew says why a PDF was written anew before it was signed, as it could be read
-	// in more than one way; empty: it was not. The signed document then begins with
-	// the copy, and not with what was given.
+	// Anew says why a PDF was rewritten before it was signed: it could be read in more than one
+	// way. The signed document then begins with the rewritten copy, not with the original. Empty if
+	// it was not rewritten.
 	Anew []string
-	// Remarks are what was asked for and does nothing in this document; their codes are
-	// in docs/findings.md.
+	// Remarks are options that have no effect in this document; their codes are in
+	// docs/findings.md.
 	Remarks []ades.Problem
-	// Source is the signed document where no writer was given: what is in the last
-	// Spool that was made, or, of a PDF, the document that was given with the
-	// signature behind it. It is good as long as these are.
+	// Source is the signed document if no writer was given: the content of the last Spool, or, for
+	// a PDF, the original document followed by the signature. It is valid as long as these are.
 	Source ades.Source
 }
 
-// Form of the document that signing will make, known before it is made.
+// Form describes the document that signing will produce.
 func (o Options) Form(in Input) Form {
 	o.Format = o.format(in)
 	f := formats[o.Format]
@@ -113,9 +110,9 @@ func (o Options) Form(in Input) Form {
 	return form
 }
 
-// Sign signs a document with a key at hand, writes the signed document, and
-// returns what it made. Without a writer, which takes an Options.Spool, the
-// document is left in [Signed.Source] and no copy is made of it. It is [SignWith] with that key:
+// Sign signs a document with a local key, writes the signed document, and returns what it made.
+// Without a writer, which requires an Options.Spool, the document stays in [Signed.Source] and is
+// not copied. It is [SignWith] with that key:
 //
 //	Prepare   document → digest
 //	Value     digest → signature value
@@ -133,10 +130,9 @@ func Sign(ctx context.Context, in Input, w io.Writer, key crypto.Signer, o Optio
 	return SignWith(ctx, in, w, o, func(_ context.Context, d *Draft) ([]byte, error) { return d.Value(key) })
 }
 
-// SignWith is Sign where the value comes from elsewhere. The function is called
-// with a draft that is ready to be signed, and once more for every further
-// value that is wanted ([ErrSignAgain]). Nothing of it runs before everything
-// that can be checked without the key is checked.
+// SignWith is Sign with a value from elsewhere. value is called with a draft that is ready to be
+// signed, and again for every further value needed ([ErrSignAgain]). It is not called before
+// everything that can be checked without the key is checked.
 func SignWith(ctx context.Context, in Input, w io.Writer, o Options, value func(context.Context, *Draft) ([]byte, error)) (*Signed, error) {
 	if w == nil && o.Spool == nil {
 		return nil, errNoWriter
@@ -144,7 +140,7 @@ func SignWith(ctx context.Context, in Input, w io.Writer, o Options, value func(
 	d, rest, release, err := limits.Keep(ctx, memoryOr(o.Memory), func(ctx context.Context) (*Draft, error) {
 		d, err := prepare(ctx, in, o)
 		if err == nil && (o.Level >= ades.LevelLT || o.Parallel) && d.form.InPlace {
-			err = d.measure(ctx)
+			err = d.checkBudget(ctx)
 		}
 		return d, err
 	})
@@ -165,7 +161,7 @@ func SignWith(ctx context.Context, in Input, w io.Writer, o Options, value func(
 	}
 }
 
-// Draft is a document that wants only its signature value.
+// Draft is a document that lacks only its signature value.
 type Draft struct {
 	in     Input
 	o      Options
@@ -174,19 +170,18 @@ type Draft struct {
 	inner  ades.Draft
 	raise  ades.AugmentOptions
 
-	counter, signers int // which of so many signatures is counter-signed
+	counter, signers int // index of the signature to counter-sign, and how many there are
 	tries            int
 	between          Spool // the document so far, where it is signed several times
 
-	anew Spool    // a PDF that was written anew
-	why  []string // it was
+	anew Spool    // a PDF that was rewritten
+	why  []string // reasons why it was
 
 	remarks []ades.Problem
 }
 
-// Prepare makes everything of a signature but its value. What the level needs
-// has to be there: nothing that can be known before stops the work after a key
-// was used.
+// Prepare makes everything of a signature but its value. It also checks the preconditions of the
+// level, so that no key is used for work that is bound to fail.
 func Prepare(ctx context.Context, in Input, o Options) (d *Draft, err error) {
 	err = limits.Bounded(ctx, memoryOr(o.Memory), func(ctx context.Context) error {
 		d, err = prepare(ctx, in, o)
@@ -205,8 +200,8 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 	if other := o.foreign(); other != "" {
 		return nil, fmt.Errorf("prepare: options of %s were given for %s", other, o.Format)
 	}
-	o.Format = o.format(in.paying(ctx))
-	d := &Draft{in: in, o: o, form: o.Form(in.paying(ctx)), format: formats[o.Format]}
+	o.Format = o.format(in.metered(ctx))
+	d := &Draft{in: in, o: o, form: o.Form(in.metered(ctx)), format: formats[o.Format]}
 	switch {
 	case d.format.prepare == nil:
 		return nil, fmt.Errorf("prepare: format %q cannot be made", o.Format)
@@ -227,7 +222,7 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 	return d, nil
 }
 
-// foreign is a format whose options were given though Format names another.
+// foreign names a format whose options were given although Format names another.
 func (o *Options) foreign() string {
 	for _, c := range []struct {
 		name    string
@@ -247,10 +242,9 @@ func (o *Options) foreign() string {
 	return ""
 }
 
-// measure reads the document as raising its new signature, or putting it beside
-// others, will: what that takes is known, and a document that takes too much is
-// refused, before the key is used.
-func (d *Draft) measure(ctx context.Context) error {
+// checkBudget reads the document the way augmenting its new signature, or adding it beside others,
+// will. A document that exceeds the budget is so refused before the key is used.
+func (d *Draft) checkBudget(ctx context.Context) error {
 	_, err := d.format.read(ctx, d.in.Files[0].Source, ades.ReadOptions{Password: d.raise.Password})
 	if errors.Is(err, limits.ErrBudget) || ctx.Err() != nil {
 		return err
@@ -267,18 +261,18 @@ func (d *Draft) prepare(ctx context.Context) error {
 	return d.format.prepare(ctx, d)
 }
 
-// prepareAgain prepares a document that has changed, with a budget as at first.
+// prepareAgain prepares a document that has changed, with a fresh budget.
 func (d *Draft) prepareAgain(ctx context.Context) error {
 	return limits.Bounded(ctx, memoryOr(d.o.Memory), d.prepare)
 }
 
-// ToBeSigned is what the signature is over (signed attributes, SignedInfo).
+// ToBeSigned returns what the signature is over (signed attributes, SignedInfo).
 func (d *Draft) ToBeSigned() []byte { return d.inner.ToBeSigned() }
 
-// Digest of ToBeSigned: what an RSA or ECDSA key is given.
+// Digest returns the digest of ToBeSigned, the input of an RSA or ECDSA key.
 func (d *Draft) Digest() []byte { return d.inner.Digest() }
 
-// Value has a key that is at hand sign the draft.
+// Value signs the draft with a local key.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
 	if key == nil {
 		return nil, errors.New("value: no key")
@@ -286,17 +280,16 @@ func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
 	return d.inner.Value(key)
 }
 
-// Errors of the second half.
+// Errors of [Draft.Complete].
 var (
-	// ErrValue says that a signature value is not one of the certificate's key
-	// over the draft. Nothing was written.
+	// ErrValue: the signature value does not verify with the certificate's key over the draft.
+	// Nothing was written.
 	ErrValue = errors.New("the signature value does not verify with the certificate")
-	// ErrSignAgain says that the draft changed and wants another value: its
-	// Digest is a new one. It comes when a signature with its time-stamp is
-	// larger than the place kept for it in a PDF, and, with Counter, when there
-	// is one more signature to sign.
+	// ErrSignAgain: the draft changed and needs another value over its new Digest. This happens
+	// when a signature with its time-stamp is larger than the space reserved in a PDF, and, with
+	// Counter, when there is one more signature to sign.
 	ErrSignAgain = errors.New("the draft wants another signature value")
-	// ErrSelfCheck says that what was made does not verify. Nothing was written.
+	// ErrSelfCheck: the signed document does not verify. Nothing was written.
 	ErrSelfCheck = errors.New("the signed document does not verify")
 )
 
@@ -305,20 +298,19 @@ var (
 	errNoWriter      = errors.New("sign: neither a writer nor a Spool")
 )
 
-// maxTries bounds how often a place that is too small is made larger.
+// maxTries bounds how often the space reserved in a PDF is enlarged.
 const maxTries = 3
 
-// Complete writes the signed document, raised to the level that was asked for,
-// and returns what it made. A value that does not verify with the signing
-// certificate is refused with ErrValue: it came from elsewhere, and a broken
-// signature helps nobody. After ErrSignAgain the draft is to be signed and
-// completed once more. A nil writer leaves the document in Signed.Source.
+// Complete writes the signed document, augmented to the level asked for, and returns what it made.
+// It refuses a value that does not verify with the signing certificate (ErrValue), since values may
+// come from elsewhere. After ErrSignAgain the draft has to be signed and completed again. A nil
+// writer leaves the document in Signed.Source.
 func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) (*Signed, error) {
 	if w == nil && d.o.Spool == nil {
 		return nil, errNoWriter
 	}
-	// At level B the document is read again at once, which checks the value: a
-	// second check costs 2 % of a signature in the service with a P-256 key.
+	// At level B the check below reads the document at once, which verifies the value as well.
+	// Checking it twice costs 2 % of a signature in the service with a P-256 key.
 	first := d.raise.Level > ades.LevelB || d.signers > 0 || d.format.level == nil
 	if first {
 		if err := d.verify(value); err != nil {
@@ -367,8 +359,8 @@ func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	return signed, nil
 }
 
-// finish makes the signed document at its level, in a spool, or as a view of the
-// source with an update behind it, where the format can.
+// finish makes the signed document at its level, in a spool or, if the format can, as a view of the
+// source followed by an update.
 func (d *Draft) finish(ctx context.Context, value []byte) (ades.Source, Spool, error) {
 	if p, ok := d.inner.(*pades.Draft); ok {
 		src, err := p.Complete(ctx, value, d.raise)
@@ -384,7 +376,7 @@ func (d *Draft) finish(ctx context.Context, value []byte) (ades.Source, Spool, e
 	return out.Source(), out, err
 }
 
-// nextCounter puts a counter-signature into its place and turns to the next.
+// nextCounter inserts a counter-signature and prepares the next one.
 func (d *Draft) nextCounter(ctx context.Context, value []byte) error {
 	next := d.spool()
 	if err := d.inner.Finish(next, value); err != nil {
@@ -407,7 +399,7 @@ func (d *Draft) spool() Spool {
 	return new(spool)
 }
 
-// verify holds a value against the certificate.
+// verify checks a value with the key of the certificate.
 func (d *Draft) verify(value []byte) error {
 	p := &d.o.SignParams
 	alg, err := cms.SignatureAlgorithm(p.Certificate.PublicKey, p.Digest(), p.PSS)
@@ -433,9 +425,8 @@ func (d *Draft) verify(value []byte) error {
 	return nil
 }
 
-// check reads the signed document as a stranger's and looks for our own
-// signature: it must be there, be intact, and have the level asked for. Whether
-// others in the document are intact is not our doing.
+// check reads the signed document like any other and looks for our own signature: it must be
+// present, intact, and at the level asked for. Other signatures in the document may be broken.
 func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 	var doc *ades.Document
 	err := limits.Bounded(ctx, memoryOr(d.o.Memory), func(ctx context.Context) (err error) {
@@ -456,20 +447,20 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 	switch {
 	case own == nil:
 		return nil, fmt.Errorf("%w: the new signature is not in it", ErrSelfCheck)
-	case d.in.Digest != nil && d.format.level != nil && own.ValueIntact != ades.Yes: // the content is not at hand
+	case d.in.Digest != nil && d.format.level != nil && own.ValueIntact != ades.Yes: // the content is not available
 		return nil, fmt.Errorf("%w: the signature value is broken", ErrSelfCheck)
 	case d.in.Digest == nil && own.Intact() != ades.Yes:
 		return nil, fmt.Errorf("%w: %v", ErrSelfCheck, own.Problems)
 	}
 	for _, p := range own.Problems {
-		if p.Fatal || p.Doubt { // in the document that was given: no verifier should call it valid
+		if p.Fatal || p.Doubt { // the problem was in the given document, and would make the signed one invalid
 			return nil, &ades.MalformedError{Format: string(d.form.Format), Where: p.Where, Err: fmt.Errorf("it would not be valid once signed: %s", p.Text)}
 		}
 	}
 	signed := &Signed{Form: d.form, Signature: own, Document: doc, Anew: d.why, Remarks: d.remarks}
 	if d.format.level != nil {
-		// A counter-signature has the level of the signature that it is in. What
-		// LT needs was gathered, or the work would have ended there.
+		// A counter-signature has the level of the signature that contains it. Data for LT was
+		// gathered, or signing would have failed earlier.
 		signed.Profile = d.format.level(top, doc, func(...[]byte) bool { return d.raise.Level >= ades.LevelLT })
 		if err := d.checkLevel(signed); err != nil {
 			return nil, err
@@ -479,9 +470,8 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 	return signed, nil
 }
 
-// checkLevel makes sure that the level asked for was reached. A new signature
-// beside old ones, or on one, may be of a form older than the baseline; that
-// counts only where a level was asked for.
+// checkLevel makes sure that the level asked for was reached. A new signature beside old ones, or
+// on one, may be of a pre-baseline form; that is an error only if a level was asked for.
 func (d *Draft) checkLevel(signed *Signed) (err error) {
 	_, name, baseline := strings.Cut(signed.Profile, "BASELINE-")
 	if baseline {
@@ -492,14 +482,14 @@ func (d *Draft) checkLevel(signed *Signed) (err error) {
 	switch {
 	case baseline && signed.Level >= d.raise.Level, d.raise.Level == ades.LevelB && (!baseline || d.o.Counter):
 		return nil
-	case d.o.CAdES.Embedded && d.raise.Level == ades.LevelT && signed.Profile == "CAdES-T": // the signing time stands in the PDF that will hold it
+	case d.o.CAdES.Embedded && d.raise.Level == ades.LevelT && signed.Profile == "CAdES-T": // the PDF that embeds it has the signing time
 		signed.Level = ades.LevelT
 		return nil
 	}
 	return fmt.Errorf("%w: its level is %q, not %v", ErrSelfCheck, signed.Profile, d.raise.Level)
 }
 
-// withCounters lists a signature and those on it.
+// withCounters lists a signature and its counter-signatures.
 func withCounters(s *ades.Signature) []*ades.Signature {
 	all := []*ades.Signature{s}
 	for _, c := range s.CounterSignatures {
@@ -508,9 +498,9 @@ func withCounters(s *ades.Signature) []*ades.Signature {
 	return all
 }
 
-// BadDocument says whether the document, or what was asked of it, is why it
-// could not be signed: its form, its password, its permissions, an element or
-// field that is not there, more than it may unpack to. Everything else is an accident.
+// BadDocument reports whether signing failed because of the document or the options: its form, its
+// password, its permissions, a missing element or field, or its unpacked size. All other errors are
+// operational.
 func BadDocument(err error) bool {
 	var malformed *ades.MalformedError
 	return errors.As(err, &malformed) || slices.ContainsFunc([]error{
@@ -519,8 +509,8 @@ func BadDocument(err error) bool {
 	}, func(target error) bool { return errors.Is(err, target) })
 }
 
-// Augment raises the signatures of a document to a level: B to T to LT to LTA,
-// and LTA again and again as algorithms and certificates age.
+// Augment raises the signatures of a document to a level: B to T to LT to LTA, and LTA again as
+// algorithms and certificates age.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	kind := kindOf(src)
 	augment := formats[carriers[kind]].augment
@@ -533,7 +523,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	return augment(ctx, src, w, r)
 }
 
-// format is the one asked for, or the one that suits the content.
+// format returns the format asked for, or the one that suits the content.
 func (o Options) format(in Input) ades.Format {
 	switch {
 	case o.Format != "":

@@ -8,11 +8,11 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// spoolMemory is how much of a document between two steps stays in memory.
+// spoolMemory is how much of a document a spool keeps in memory.
 const spoolMemory = 4 << 20
 
-// spool holds a document between two steps: in memory while it is small, in a
-// temporary file when it grows.
+// spool stores a document between two steps: in memory while it is small, in a temporary file
+// beyond spoolMemory.
 type spool struct {
 	memory []byte
 	file   *os.File
@@ -26,7 +26,7 @@ func (s *spool) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		s.file = f
-		os.Remove(f.Name()) // a file that is open needs no name; Windows keeps it until Close
+		os.Remove(f.Name()) // an open file needs no name; Windows keeps it until Close
 		if _, err := f.Write(s.memory); err != nil {
 			return 0, err
 		}
@@ -42,7 +42,7 @@ func (s *spool) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Source is what was written.
+// Source returns what was written.
 func (s *spool) Source() ades.Source {
 	if s.file != nil {
 		return io.NewSectionReader(s.file, 0, s.size)
@@ -50,7 +50,7 @@ func (s *spool) Source() ades.Source {
 	return bytes.NewReader(s.memory)
 }
 
-// discard frees a spool of ours; one that the caller made is the caller's.
+// discard frees a spool made here; the caller's own are left alone.
 func discard(x Spool) {
 	if s, ok := x.(*spool); ok && s.file != nil {
 		s.file.Close()

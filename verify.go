@@ -13,49 +13,48 @@ import (
 	"rogito.dev/rogito/trust"
 )
 
-// Verifier verifies documents. Its zero value trusts nobody, fetches nothing
-// and judges by the default policy. It is safe for use by several goroutines.
+// Verifier verifies documents. Its zero value trusts no one, fetches nothing and judges by the
+// default policy. It is safe for concurrent use.
 type Verifier struct {
-	// Trust is what certificates are held against; nil trusts nobody.
+	// Trust has the trust anchors and revocation sources; nil trusts no one.
 	Trust *trust.Store
 	// Policy to judge by; nil means policy.Default.
 	Policy *policy.Policy
-	// CPU bounds the processor time, not that of the clock, of reading one document;
-	// zero means 4 seconds, so that none costs more than five with what is judged
-	// then. By the clock it may take eight times as long, on a machine that is busy.
+	// CPU bounds the processor time, not wall time, of reading one document; zero means 4 seconds,
+	// so that with judging none costs more than five. Wall time may be eight times as long on a
+	// busy machine.
 	CPU time.Duration
-	// Memory bounds what reading one document may hold or unpack beyond the
-	// document itself, in bytes; zero means DefaultMemory. One that needs more
-	// is not valid. All that a process verifies and signs at once holds about
-	// three times as much.
+	// Memory bounds what reading one document may hold or unpack beyond the document itself, in
+	// bytes; zero means DefaultMemory. A document that needs more is not valid. Everything a
+	// process verifies and signs at once holds about three times as much.
 	Memory int64
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// VerifyOptions says what a verifier is told beside the document.
+// VerifyOptions says what a verifier knows beside the document.
 type VerifyOptions struct {
-	// Detached content, where the signature does not carry it.
+	// Detached content, if the signature does not carry it.
 	Detached []ades.File
 	// Password of an encrypted document.
 	Password string
 	// Recursive opens signed documents inside signed documents.
 	Recursive bool
-	// Contents fills in Report.Contents; what has no name of its own is named after
-	// the document, which is called Name.
+	// Contents fills in Report.Contents; a file without a name of its own is named after the
+	// document, whose name is Name.
 	Contents bool
 	Name     string
-	// Expect names what counts for the caller, where signatures may cover only a
-	// part of the document; the zero value means all of it.
+	// Expect names the part of the document that the caller relies on; the zero value means all of
+	// it.
 	Expect ades.Expectation
-	// At is the time that the verdict is for; zero means now.
+	// At is the validation time; zero means now.
 	At time.Time
 }
 
-// Verify reads a document, gathers facts about everything signed in it, and
-// judges them. A broken, expired or untrusted signature is a conclusion in the
-// report; an error means that no report could be made. It returns
-// ades.ErrPassword when a document is encrypted and the password does not fit.
+// Verify reads a document, gathers facts about everything signed in it, and judges them. A broken,
+// expired or untrusted signature is a conclusion in the report; an error means that no report could
+// be made. It returns ades.ErrPassword if a document is encrypted and the password is wrong or
+// missing.
 func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions) (*report.Report, error) {
 	now := v.now()
 	n, leave, err := v.read(ctx, src, o)
@@ -77,7 +76,7 @@ func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions)
 	return r, nil
 }
 
-// Judge judges facts that were gathered before, as at a time; zero means now.
+// Judge judges facts gathered earlier, as of a given time; zero means now.
 func (v *Verifier) Judge(facts *report.Facts, at time.Time) *report.Report {
 	now := v.now()
 	if at.IsZero() {
@@ -97,8 +96,8 @@ func (v *Verifier) now() time.Time {
 	return time.Now().UTC()
 }
 
-// read turns bytes into facts, in the lanes. Facts that hold much are read in
-// the heavy one, which is left when the report is made.
+// read turns bytes into facts, under the limits of package limits. Large facts are held in the
+// heavy lane, which leave releases once the report is made.
 func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (n *nest, leave func(), err error) {
 	memory, left := memoryOr(v.Memory), v.CPU
 	if left == 0 {
@@ -108,13 +107,13 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (
 		ctx, done := limits.WithTime(ctx, left)
 		n, err = v.readWith(ctx, src, o)
 		left -= done()
-		return n != nil && weight(n.facts) > limits.Small(limits.Small(memory)), err
+		return n != nil && evidenceSize(n.facts) > limits.Small(limits.Small(memory)), err
 	})
 	return n, leave, err
 }
 
-// readWith turns bytes into facts, layer by layer. A parser that panics is a
-// bug, but not one that may take a server down with it.
+// readWith turns bytes into facts, layer by layer. It recovers from panics: a bug in a parser must
+// not take a server down.
 func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOptions) (n *nest, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -130,8 +129,8 @@ func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOption
 	return n, nil
 }
 
-// known are the operator's anchors: one may be the signer's own certificate,
-// which then need not be in the document. Whole collections of roots hold none.
+// known returns the operator's anchors, if they are few: one may be the signer's own certificate,
+// which then need not be in the document.
 func (v *Verifier) known() [][]byte {
 	if v.Trust == nil {
 		return nil
@@ -139,5 +138,5 @@ func (v *Verifier) known() [][]byte {
 	return v.Trust.Signers(maxKnown)
 }
 
-// maxKnown bounds the certificates that every document is held against.
+// maxKnown bounds the certificates that are tried on every document.
 const maxKnown = 64

@@ -1,12 +1,11 @@
-// Package ades holds the words that every signature format shares: what a
-// document is, what was found in it, what is needed to sign it, and the small
-// interfaces through which the formats reach time-stamps and revocation data.
+// Package ades has the types that all signature formats share: documents, the facts found in them,
+// the parameters of signing, and the small interfaces through which the formats obtain time-stamps
+// and revocation data.
 //
-// The formats themselves are siblings with the same verbs (Prepare, Finish,
-// Augment, Read) in [rogito.dev/rogito/cades], [rogito.dev/rogito/pades],
-// [rogito.dev/rogito/xades], [rogito.dev/rogito/jades],
-// [rogito.dev/rogito/asic] and [rogito.dev/rogito/pkcs1]. None of them opens a socket, reads a clock or
-// touches a disk: keys, time and evidence are handed to them.
+// The formats themselves are siblings with the same functions (Prepare, Finish, Augment, Read) in
+// [rogito.dev/rogito/cades], [rogito.dev/rogito/pades], [rogito.dev/rogito/xades],
+// [rogito.dev/rogito/jades], [rogito.dev/rogito/asic] and [rogito.dev/rogito/pkcs1]. None of them
+// opens a socket, reads a clock or touches a disk: keys, time and evidence are arguments.
 //
 // Nothing here judges. Readers record facts; package policy draws conclusions.
 package ades
@@ -16,22 +15,22 @@ import (
 	"io"
 )
 
-// Source is a document that can be read at any place, so that a gigabyte never
-// has to sit in memory. *bytes.Reader and *io.SectionReader are Sources.
+// Source is a document with random access, so that large ones need not fit in memory. *bytes.Reader
+// and *io.SectionReader are Sources.
 type Source interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// File is a named source: a document to sign, or the content of a detached
-// signature. An empty name is good where only one file is expected.
+// File is a named source: a document to sign, or the content of a detached signature. The name may
+// be empty if only one file is expected.
 type File struct {
 	Name   string
 	Source Source
 }
 
-// Format is the family of a signature or the outermost layer of a document, as
-// the verification report spells it.
+// Format is the family of a signature, or the outermost layer of a document, as spelled in the
+// verification report.
 type Format string
 
 const (
@@ -47,7 +46,7 @@ const (
 	XMLDSig Format = "XMLDSig" // XML signature without XAdES properties
 	TST     Format = "TST"     // a time-stamp token on its own
 	PKCS1   Format = "PKCS1"   // a bare signature value
-	ZIP     Format = "ZIP"     // an archive that is no signature container
+	ZIP     Format = "ZIP"     // an archive that is not a signature container
 	Mail    Format = "MAIL"    // a message that is not signed itself
 )
 
@@ -75,7 +74,7 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", int(l))
 }
 
-// ParseLevel reads what String writes.
+// ParseLevel parses the result of String.
 func ParseLevel(name string) (Level, error) {
 	for l := LevelB; l <= LevelLTA; l++ {
 		if l.String() == name {
@@ -85,8 +84,8 @@ func ParseLevel(name string) (Level, error) {
 	return 0, fmt.Errorf("%q is no baseline level: B, T, LT or LTA", name)
 }
 
-// MalformedError says that the input does not have the form that it claims.
-// It is the one type for bad input; everything else is an accident.
+// MalformedError: the input does not have the format that it claims. It is the only type for bad
+// input.
 type MalformedError struct {
 	Format string // "PDF", "CMS", "XML", "ZIP", "X.509", …
 	Where  string // a path inside the document: "SignedData/signerInfos[1]/signedAttrs"
@@ -102,7 +101,7 @@ func (e *MalformedError) Error() string {
 
 func (e *MalformedError) Unwrap() error { return e.Err }
 
-// Malformed returns a MalformedError built from a format string.
+// Malformed returns a MalformedError with a formatted text.
 func Malformed(format, where, text string, args ...any) error {
 	return &MalformedError{Format: format, Where: where, Err: fmt.Errorf(text, args...)}
 }

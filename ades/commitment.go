@@ -10,8 +10,7 @@ var commitments = []string{
 
 const commitmentArc = "1.2.840.113549.1.9.16.6."
 
-// Commitment is the object identifier of a commitment type that has a name
-// ("proof-of-approval"); "" for any other.
+// Commitment returns the object identifier of a named commitment type ("proof-of-approval"), or "".
 func Commitment(name string) string {
 	for i, c := range commitments {
 		if c == name {
@@ -21,8 +20,8 @@ func Commitment(name string) string {
 	return ""
 }
 
-// CommitmentURI is what XML and JSON call a commitment type: the URI that ETSI
-// gave it, or its identifier as a URN.
+// CommitmentURI is the identifier of a commitment type in XML and JSON: the URI defined by ETSI, or
+// the object identifier as a URN.
 func CommitmentURI(oid string) string {
 	for _, name := range commitments {
 		if Commitment(name) == oid {
@@ -34,8 +33,8 @@ func CommitmentURI(oid string) string {
 	return "urn:oid:" + oid
 }
 
-// CommitmentName is the name of a commitment type, given as an identifier, a
-// URN or a URI; one without a name is as it stands.
+// CommitmentName returns the name of a commitment type, given as an object identifier, a URN or a
+// URI; an unknown one is returned unchanged.
 func CommitmentName(id string) string {
 	for _, name := range commitments {
 		if oid := Commitment(name); id == oid || id == "urn:oid:"+oid || id == CommitmentURI(oid) {
@@ -45,8 +44,8 @@ func CommitmentName(id string) string {
 	return id
 }
 
-// Why is the reason of a signature in its signer's words, or what its signer
-// commits to; "" where neither is said.
+// Why is the reason for signing in the signer's words, or the commitment types; "" if the signature
+// has neither.
 func (s *Signature) Why() string {
 	if s.PDF != nil && s.PDF.Reason != "" {
 		return s.PDF.Reason
@@ -58,7 +57,7 @@ func (s *Signature) Why() string {
 	return strings.Join(names, ", ")
 }
 
-// Where is the place of signing as the signer says it; "" where nothing is said.
+// Where is the place of signing as claimed by the signer, or "".
 func (s *Signature) Where() string {
 	if s.PDF != nil && s.PDF.Location != "" {
 		return s.PDF.Location
@@ -66,8 +65,8 @@ func (s *Signature) Where() string {
 	return s.Location
 }
 
-// UnderPolicy is the identifier of the policy that a signature is made under;
-// "implied" where it leaves open which, "" where there is none.
+// UnderPolicy is the identifier of the signature policy; "implied" if the signature does not say
+// which, "" if there is none.
 func (s *Signature) UnderPolicy() string {
 	switch {
 	case s.Policy == nil:

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Tri is the answer to a question that may have none: the zero value means
-// that it could not be decided.
+// Tri is the answer to a yes-no question that may be undecidable. The zero value is Unknown.
 type Tri int8
 
 const (
@@ -18,7 +17,6 @@ const (
 	No      Tri = -1
 )
 
-// TriOf turns a decided question into a Tri.
 func TriOf(b bool) Tri {
 	if b {
 		return Yes
@@ -47,7 +45,6 @@ func (t Tri) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
 func (t *Tri) UnmarshalJSON(b []byte) error {
 	switch string(b) {
 	case "true":
@@ -64,31 +61,30 @@ func (t *Tri) UnmarshalJSON(b []byte) error {
 type Document struct {
 	Format     Format       `json:"format"`
 	Signatures []*Signature `json:"signatures"`
-	// Timestamps of the document or container as a whole (PDF document
-	// time-stamps, ASiC time-stamps, a token alone), oldest first.
+	// Timestamps of the document or container as a whole (PDF document time-stamps, ASiC
+	// time-stamps, a token alone), oldest first.
 	Timestamps []*Timestamp `json:"timestamps,omitempty"`
-	// Evidence carried outside any one signature (the DSS dictionary of a PDF).
+	// Evidence outside any one signature (the DSS dictionary of a PDF).
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// StoreRevision is the last revision of a PDF that added to its DSS
-	// dictionary, from 1; 0 where there is none.
+	// StoreRevision is the last revision of a PDF that added to its DSS dictionary, counted from 1;
+	// 0 if none did.
 	StoreRevision int       `json:"storeRevision,omitempty"`
 	Problems      []Problem `json:"problems,omitempty"`
-	// Parts are everything that a reader of this layer would take for the
-	// document, and which signatures cover each: the data files of a container,
-	// the content of a CMS, the regions of an XML document. A PDF has none here:
-	// there the changes after signing tell.
+	// Parts are everything that a reader of this layer would take for the document, and which
+	// signatures cover each: the data files of a container, the content of a CMS, the regions of an
+	// XML document. A PDF has none: changes after signing are reported instead.
 	Parts []Part `json:"parts,omitempty"`
-	// PEC is what a provider of certified mail says of the message.
+	// PEC has the statements of the certified mail provider about the message.
 	PEC *PEC `json:"pec,omitempty"`
-	// Content is the signed content of this layer; nil when there is none, when
-	// it is not in the document, and when no signature over it fits.
+	// Content is the signed content of this layer; nil if there is none, if it is not in the
+	// document, or if no signature over it matches.
 	Content []File `json:"-"`
 }
 
-// Fits tells whether the content is what was signed or time-stamped: No where a
-// signature over it does not fit or is broken in its form, Unknown where that
-// cannot be decided. A PDF is handed out as a whole, and every signature in it
-// must fit; elsewhere Content holds only what a signature that fits covers.
+// Fits reports whether the content is what was signed or time-stamped: No if a signature over it
+// does not match or has a format failure, Unknown if that cannot be decided. A PDF is returned as a
+// whole, so every signature in it must match; elsewhere Content only has what a matching signature
+// covers.
 func (d *Document) Fits() Tri {
 	if len(d.Signatures) == 0 {
 		all := Unknown
@@ -117,8 +113,7 @@ func (d *Document) Fits() Tri {
 	return best
 }
 
-// PEC is what daticert.xml says: the facts that a provider of Italian certified
-// mail signs (RFC 6109).
+// PEC is daticert.xml: the facts signed by a provider of Italian certified mail (RFC 6109).
 type PEC struct {
 	Type       string    `json:"type" doc:"daticert's tipo: posta-certificata, accettazione, avvenuta-consegna, …"`
 	Sender     string    `json:"sender" doc:"who sent the message"`
@@ -135,7 +130,7 @@ type PEC struct {
 	Detail   string `json:"detail,omitempty" doc:"why it failed, in the provider's words"`
 }
 
-// PartKind tells what a part of a document is.
+// PartKind is the kind of a part of a document.
 type PartKind string
 
 // The kinds of parts.
@@ -152,17 +147,17 @@ type Part struct {
 	// CoveredBy are the ids of the signatures whose references cover the whole
 	// part, whether or not they verify.
 	CoveredBy []string `json:"coveredBy,omitempty"`
-	// Expected: the caller named this part as what counts (ReadOptions.Expect).
+	// Expected: the caller named this part in ReadOptions.Expect.
 	Expected bool `json:"expected,omitempty"`
 }
 
-// Signature is what a reader found about one signature. All arithmetic is
-// done by the reader; trust, time and policy are not its business.
+// Signature is what a reader found about one signature. The reader does all cryptographic checks,
+// and nothing about trust, time or policy.
 type Signature struct {
-	ID     string `json:"id"` // unique in the document and stable between readings
+	ID     string `json:"id"` // unique in the document and the same at every reading
 	Format Format `json:"format"`
-	// Path says where the signature stands: "signerInfos[0]", an XPath, a field
-	// name, "META-INF/signatures.xml#S0".
+	// Path locates the signature: "signerInfos[0]", an XPath, a field name,
+	// "META-INF/signatures.xml#S0".
 	Path string `json:"path,omitempty"`
 
 	// Cryptography.
@@ -170,16 +165,16 @@ type Signature struct {
 	Value          []byte      `json:"value"`
 	References     []Reference `json:"references"`     // what was digested
 	ValueIntact    Tri         `json:"valueIntact"`    // the signature value verifies with the signing certificate's key
-	ToBeSigned     []byte      `json:"-"`              // the octets under the value
+	ToBeSigned     []byte      `json:"-"`              // the signed octets
 	ContentIsWhole bool        `json:"contentIsWhole"` // the references cover the whole document or container
 
 	// Identification of the signer.
-	SigningCertificate []byte           `json:"signingCertificate,omitempty"` // DER; nil when it was not found
+	SigningCertificate []byte           `json:"signingCertificate,omitempty"` // DER; nil if it was not found
 	CertificateRefs    []CertRef        `json:"certificateRefs,omitempty"`    // signed references to it, in order
 	ClaimedTime        time.Time        `json:"claimedTime,omitzero"`
 	Policy             *SignaturePolicy `json:"policy,omitempty"`
-	// Location is where the signer says to have signed, Commitments are what the
-	// signer says to mean by it: dotted identifiers or URIs, as they stand.
+	// Location is where the signer claims to have signed, Commitments are the signer's commitment
+	// types: object identifiers or URIs, unchanged.
 	Location    string   `json:"location,omitempty"`
 	Commitments []string `json:"commitments,omitempty"`
 	// Attributes and properties present, by the standard's name
@@ -190,15 +185,14 @@ type Signature struct {
 	Timestamps        []*Timestamp `json:"timestamps,omitempty"`
 	CounterSignatures []*Signature `json:"counterSignatures,omitempty"`
 	PDF               *PDFFacts    `json:"pdf,omitempty"`
-	// Problems of form; a fatal one is FORMAT_FAILURE to the judge.
+	// Problems of form; a fatal one is judged FORMAT_FAILURE.
 	Problems []Problem `json:"problems,omitempty"`
-	// Content is what this signature covers; nil where the signature does not fit.
+	// Content is what this signature covers; nil if it does not match.
 	Content []File `json:"-"`
 }
 
-// Intact is the arithmetic of the whole signature: Yes when the value verifies
-// and every reference was found and matches, No when something is wrong,
-// Unknown when nothing is wrong but something is missing.
+// Intact combines the cryptographic checks: Yes if the value verifies and every reference was found
+// and matches, No if any is wrong, Unknown if none is wrong but some are missing.
 func (s *Signature) Intact() Tri {
 	all := s.ValueIntact
 	if len(s.References) == 0 && all == Yes {
@@ -220,9 +214,9 @@ type Algorithm struct {
 	Name    string `json:"name"`              // "SHA256withRSA", "SHA256withRSAandMGF1", "SHA256withECDSA", "Ed25519"
 	Key     string `json:"key"`               // "RSA", "RSASSA-PSS", "ECDSA", "DSA", "Ed25519", "Ed448"
 	Digest  string `json:"digest"`            // "SHA256"; of the signature value
-	Content string `json:"content,omitempty"` // digest over the content (message-digest), where it differs in kind
+	Content string `json:"content,omitempty"` // digest algorithm of the content (message-digest), if it is another one
 	KeySize int    `json:"keySize"`
-	OID     string `json:"oid,omitempty"` // OID or XML algorithm URI as it stands
+	OID     string `json:"oid,omitempty"` // OID or XML algorithm URI, unchanged
 }
 
 // Reference is one digest over signed data.
@@ -235,10 +229,10 @@ type Reference struct {
 	Found  bool   `json:"found"`
 	Intact Tri    `json:"intact"`
 	Detail string `json:"detail,omitempty"`
-	// MediaType is what the signer says the data is, "" if nothing.
+	// MediaType is that of the data as claimed by the signer, or "".
 	MediaType string `json:"mediaType,omitempty"`
-	// Relationships are the ids of those that the digest is over, where the data
-	// is the relationships of a part of an Office document.
+	// Relationships are the ids of the relationships under the digest, if the data is the
+	// relationships part of an Office document.
 	Relationships []string `json:"relationships,omitempty"`
 }
 
@@ -251,15 +245,15 @@ type CertRef struct {
 	IssuerSerial Tri    `json:"issuerSerial"` // Unknown when it carries none
 }
 
-// SignaturePolicy is the policy that a signature is made under (EPES).
+// SignaturePolicy is the policy of a signature (EPES).
 type SignaturePolicy struct {
 	ID      string `json:"id"`                // a dotted identifier in CMS, a URI in XML
 	Implied bool   `json:"implied,omitempty"` // read only: the signature does not say which
 
-	// Of its document, for who signs; readers leave them out.
+	// The digest and location of the policy document, for signing; readers do not set them.
 	Hash   crypto.Hash `json:"-"`
 	Digest []byte      `json:"-"`
-	URI    string      `json:"-"` // where it can be read; may be empty
+	URI    string      `json:"-"` // where it is published; may be empty
 }
 
 // Attribute is a signed or unsigned attribute or property that is present.
@@ -269,7 +263,7 @@ type Attribute struct {
 	Values int    `json:"values"`
 }
 
-// Has reports whether an attribute of that name is present.
+// Has reports whether an attribute with that name is present.
 func (s *Signature) Has(name string) bool {
 	for _, a := range s.Attributes {
 		if a.Name == name {
@@ -279,12 +273,12 @@ func (s *Signature) Has(name string) bool {
 	return false
 }
 
-// EvidenceKind tells what a piece of evidence is.
+// EvidenceKind is the kind of a piece of evidence.
 type EvidenceKind string
 
 const (
 	EvidenceCertificate EvidenceKind = "certificate"
-	EvidenceOCSP        EvidenceKind = "ocsp" // a whole OCSPResponse, re-wrapped if only the basic response was carried
+	EvidenceOCSP        EvidenceKind = "ocsp" // a whole OCSPResponse, re-wrapped if only the basic response was present
 	EvidenceCRL         EvidenceKind = "crl"
 )
 
@@ -293,25 +287,25 @@ type Evidence struct {
 	Kind   EvidenceKind `json:"kind"`
 	Origin string       `json:"origin"` // "SignedData", "DSS", "VRI", "revocation-values", "KeyInfo", "TimeStampValidationData", …
 	Raw    []byte       `json:"raw"`    // DER
-	// Revision of the PDF that brought it, from 1; 0 elsewhere.
+	// Revision of the PDF that added it, counted from 1; 0 elsewhere.
 	Revision int `json:"revision,omitempty"`
 }
 
-// ID names the piece by its content, so that a time-stamp can say what it covers.
+// ID identifies the evidence by its content, so that a time-stamp can refer to it.
 func (e Evidence) ID() string { return FactID(e.Raw) }
 
-// Fatal reports whether one of the problems makes the form a broken one.
+// Fatal reports whether one of the problems is fatal.
 func Fatal(list []Problem) bool {
 	return slices.ContainsFunc(list, func(p Problem) bool { return p.Fatal })
 }
 
-// FactID is the identifier of a fact that is known by its bytes alone.
+// FactID identifies a fact by the hash of its bytes.
 func FactID(raw []byte) string {
 	h := sha256.Sum256(raw)
 	return hex.EncodeToString(h[:])
 }
 
-// TimestampKind tells what a time-stamp is taken over.
+// TimestampKind says what a time-stamp is over.
 type TimestampKind string
 
 const (
@@ -331,7 +325,7 @@ type Timestamp struct {
 	ID    string        `json:"id"`
 	Kind  TimestampKind `json:"kind"`
 	Path  string        `json:"path,omitempty"`
-	Token []byte        `json:"token"` // ContentInfo, DER or as it stood
+	Token []byte        `json:"token"` // ContentInfo, DER or as found
 
 	Time          time.Time `json:"time"`
 	Policy        string    `json:"policy,omitempty"`
@@ -339,7 +333,7 @@ type Timestamp struct {
 	ImprintDigest string    `json:"imprintDigest"`
 	Imprint       []byte    `json:"imprint"`
 	ImprintIntact Tri       `json:"imprintIntact"`
-	// Signature holds the token's own signature: value, certificates, references.
+	// Signature is the token's own signature: value, certificates, references.
 	Signature *Signature `json:"signature"`
 	// Covers lists the ids of what existed at Time if the token is good:
 	// signatures, time-stamps, and evidence by FactID.
@@ -349,16 +343,15 @@ type Timestamp struct {
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Problem is something a reader noticed about the form of what it read.
+// Problem is something a reader noticed about the form of its input.
 type Problem struct {
-	Fatal bool `json:"fatal"` // the form is broken: nothing can be trusted
-	// Doubt: readers show different things for what was signed, so that nobody
-	// can tell what the signer saw.
+	Fatal bool `json:"fatal"` // format failure: nothing can be trusted
+	// Doubt: readers may show different content, so that what the signer saw cannot be determined.
 	Doubt bool   `json:"doubt,omitempty"`
 	Where string `json:"where,omitempty"`
 	Text  string `json:"text"`
-	// Code is a stable word for what was noticed ("PDF_SIZE_TOO_SMALL"), and
-	// Values what its text is made with, in order.
+	// Code is a stable identifier ("PDF_SIZE_TOO_SMALL"), and Values are the arguments of the text,
+	// in order.
 	Code   string   `json:"code,omitempty"`
 	Values []string `json:"values,omitempty"`
 }
@@ -368,35 +361,34 @@ type PDFFacts struct {
 	Field     string    `json:"field"` // full field name
 	SubFilter string    `json:"subFilter"`
 	ByteRange []int64   `json:"byteRange"`
-	Revision  int       `json:"revision"`  // which revision it closes, from 1
-	Revisions int       `json:"revisions"` // how many the file has
+	Revision  int       `json:"revision"`  // the revision it closes, counted from 1
+	Revisions int       `json:"revisions"` // total number in the file
 	Name      string    `json:"name,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 	Location  string    `json:"location,omitempty"`
 	Contact   string    `json:"contact,omitempty"`
 	Date      time.Time `json:"date,omitzero"` // M
-	// DocMDP is the permission P of a certification signature, 0 when it is none.
+	// DocMDP is the permission P of a certification signature, 0 if it is none.
 	DocMDP int `json:"docMDP,omitempty"`
-	// CoversWholeDocument: the document as it is shown is what was signed; only
-	// permitted changes follow the signed revision.
+	// CoversWholeDocument: the document as shown is what was signed; only permitted changes follow
+	// the signed revision.
 	CoversWholeDocument bool `json:"coversWholeDocument"`
 	// Changes between the signed revision and the last one.
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// Change is something that differs between the signed revision and the file.
-// It is permitted, forbidden, or unexplained.
+// Change is a difference between the signed revision and the file. It is permitted, forbidden, or
+// unexplained.
 type Change struct {
 	Kind      string `json:"kind" doc:"such as dss, document-timestamp, signature, form-fill, annotation, page, content, trailing-data, undefined"` // "dss", "document-timestamp", "signature", "form-fill", "annotation", "page", "content", "trailing-data", "undefined", …
 	Permitted bool   `json:"permitted" doc:"a signature allows it"`
-	// Unexplained: nothing shows that the change is harmless, and nothing that it
-	// is not. It is not permitted, and the verdict is INDETERMINATE.
+	// Unexplained: the change can neither be shown to be harmless nor to be harmful. It is not
+	// permitted, and the verdict is INDETERMINATE.
 	Unexplained bool   `json:"unexplained,omitempty" doc:"nothing shows that it is harmless, and nothing that it is not"`
 	Description string `json:"description" doc:"in a sentence"`
 	Revision    int    `json:"revision" doc:"of the file in which it was made, from 1"`
-	// What is the kind in detail, a word of the table of package revision; Page
-	// (from 1), Field and Name (a key, a type) say where. Translations start
-	// from them.
+	// What is the kind in detail, a word of the table in package revision; Page (from 1), Field and
+	// Name (a key, a type) locate it. Translations use these.
 	What  string `json:"what,omitempty" doc:"the kind in detail"`
 	Page  int    `json:"page,omitempty" doc:"where, from 1"`
 	Field string `json:"field,omitempty" doc:"of the form, where it is about one"`

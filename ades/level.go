@@ -1,10 +1,9 @@
 package ades
 
-// Leaves are the certificates whose chains level LT asks validation data for:
-// those of the signer and of the signature's time-stamps, but not that of the
-// last archive time-stamp, which only the next one will prove, nor those of
-// evidence records, which bring their own proof. The last is the latest: the
-// properties of a XAdES signature may stand in any order.
+// Leaves returns the certificates whose chains need validation data at level LT: those of the
+// signer and of the signature's time-stamps. The last archive time-stamp is not included, since
+// only the next one will need its data, nor are evidence records, which carry their own. The last
+// archive time-stamp is the latest: the properties of a XAdES signature may have any order.
 func (s *Signature) Leaves() [][]byte {
 	var out [][]byte
 	if s.SigningCertificate != nil {

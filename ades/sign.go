@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// SignParams says who signs, with which algorithms, and when. Every format is
-// prepared with it, and with options of its own beside it.
+// SignParams says who signs, with which algorithms, and when. Every format's Prepare takes it
+// beside the format's own options.
 type SignParams struct {
 	// Certificate of the signer; required.
 	Certificate *x509.Certificate
-	// Chain to be carried beside it, issuers after their subjects.
+	// Chain of issuers to include, issuers after their subjects.
 	Chain []*x509.Certificate
-	// Hash for content and signature; zero means SHA-256.
+	// Hash of content and signature; zero means SHA-256.
 	Hash crypto.Hash
-	// PSS asks for RSASSA-PSS where the key is RSA.
+	// PSS selects RSASSA-PSS if the key is RSA.
 	PSS bool
 	// Time is the claimed signing time; required, since formats read no clock.
 	Time time.Time
-	// Commitments say what the signer means by signing: object identifiers of
-	// commitment types, dotted. [Commitment] has those that have a name.
+	// Commitments are object identifiers of commitment types. [Commitment] returns those of named
+	// ones.
 	Commitments []string
 }
 
-// Digest is the hash in use: SHA-256 unless another was asked for.
+// Digest is the hash in use, SHA-256 by default.
 func (s SignParams) Digest() crypto.Hash {
 	if s.Hash == 0 {
 		return crypto.SHA256
@@ -40,24 +40,22 @@ func (s SignParams) Digest() crypto.Hash {
 	return s.Hash
 }
 
-// Draft is a document that wants only its signature value. A person with a
-// one-time password, or a key that lives elsewhere, may stand between the
-// draft and its end.
+// Draft is a document that lacks only its signature value, which may come from a remote key or
+// after a person has confirmed it.
 type Draft interface {
-	// ToBeSigned is what the signature is over (signed attributes, SignedInfo).
+	// ToBeSigned returns what the signature is over (signed attributes, SignedInfo).
 	ToBeSigned() []byte
-	// Digest of ToBeSigned: what an RSA or ECDSA key is given.
+	// Digest returns the digest of ToBeSigned, the input of an RSA or ECDSA key.
 	Digest() []byte
-	// Value has a key that is at hand sign the draft.
+	// Value signs the draft with a local key.
 	Value(key crypto.Signer) ([]byte, error)
-	// Finish writes the signed document. ECDSA values come as DER, as
-	// crypto.Signer makes them.
+	// Finish writes the signed document. ECDSA values are DER, as made by crypto.Signer.
 	Finish(w io.Writer, value []byte) error
 }
 
-// Value has a key sign in the way that the parameters ask for: the digest, or
-// the message itself where the algorithm takes nothing else (Ed25519). Drafts
-// call it; so does whoever holds a key and got a digest from elsewhere.
+// Value signs with the algorithm of the parameters: the digest, or the message itself if the
+// algorithm requires it (Ed25519). Drafts call it, and so do callers that sign a digest made
+// elsewhere.
 func Value(key crypto.Signer, s SignParams, message, digest []byte) ([]byte, error) {
 	switch key.Public().(type) {
 	case ed25519.PublicKey:
@@ -71,19 +69,18 @@ func Value(key crypto.Signer, s SignParams, message, digest []byte) ([]byte, err
 	return key.Sign(rand.Reader, digest, s.Digest())
 }
 
-// Stamper obtains an RFC 3161 token over a digest. What it returns has been
-// checked: imprint, nonce, signature.
+// Stamper obtains an RFC 3161 token over a digest. It checks the token's imprint, nonce and
+// signature.
 type Stamper interface {
 	Stamp(ctx context.Context, hash crypto.Hash, digest []byte) (token []byte, err error)
 }
 
-// Gatherer finds what is needed to validate certificates in the far future:
-// the chain of each up to an anchor, and revocation data for every certificate
-// below it, the responders' own included.
+// Gatherer finds what is needed to validate certificates in the far future: the chain of each up to
+// an anchor, and revocation data for every certificate below it, including the responders' own.
 type Gatherer interface {
-	// Gather is given the certificates to prove (signers, time-stamp units) and
-	// whatever else the document carries. It returns a *MissingError when a
-	// chain or revocation data cannot be had.
+	// Gather takes the certificates to prove (signers, time-stamping units) and the data that the
+	// document already carries. It returns a *MissingError if a chain or revocation data cannot be
+	// obtained.
 	Gather(ctx context.Context, leaves [][]byte, carried Bundle) (Bundle, error)
 }
 
@@ -95,7 +92,7 @@ type Bundle struct {
 	CRLs         [][]byte
 }
 
-// Add puts evidence in, by its kind.
+// Add appends evidence by its kind.
 func (b *Bundle) Add(list ...Evidence) {
 	for _, e := range list {
 		switch e.Kind {
@@ -109,25 +106,25 @@ func (b *Bundle) Add(list ...Evidence) {
 	}
 }
 
-// AugmentOptions says how far a signature is to be raised, and with whose help.
+// AugmentOptions says how far to raise a signature, and with which services.
 type AugmentOptions struct {
 	Level    Level
 	Stamper  Stamper  // required from T on
 	Gatherer Gatherer // required from LT on
 	// Hash of the time-stamps; zero means SHA-256.
 	Hash crypto.Hash
-	// Detached content, where the signature does not carry it.
+	// Detached content, if the signature does not carry it.
 	Detached []File
 	// Password of an encrypted document.
 	Password string
-	// VRI files the validation data of a PDF under each signature as well,
-	// which some viewers ask for ("LTV enabled"); baseline levels do without.
+	// VRI also stores the validation data of a PDF per signature, which some viewers require ("LTV
+	// enabled"); baseline levels do not need it.
 	VRI bool
-	// Time of the change, where the format records one.
+	// Time of the change, if the format records one.
 	Time time.Time
 }
 
-// Digest is the hash of the time-stamps: SHA-256 unless another was asked for.
+// Digest is the hash of the time-stamps, SHA-256 by default.
 func (r AugmentOptions) Digest() crypto.Hash {
 	if r.Hash == 0 {
 		return crypto.SHA256
@@ -135,12 +132,12 @@ func (r AugmentOptions) Digest() crypto.Hash {
 	return r.Hash
 }
 
-// MissingError names every certificate for which something could not be had.
+// MissingError lists the certificates for which data could not be obtained.
 type MissingError struct {
 	Missing []Missing
 }
 
-// Missing says what one certificate lacks and why.
+// Missing says what one certificate lacks, and why.
 type Missing struct {
 	Subject string // distinguished name
 	Lacks   string // "issuer certificate", "revocation data"
@@ -155,23 +152,21 @@ func (e *MissingError) Error() string {
 	return "validation data missing: " + strings.Join(parts, "; ")
 }
 
-// ReadOptions is what a reader may be told beside the document itself.
+// ReadOptions is what a reader is given beside the document itself.
 type ReadOptions struct {
 	Detached []File
 	Password string
-	// Certificates (DER) that are known anyway. A signer's own is looked for
-	// among them where the document does not carry it; CMS readers do.
+	// Certificates (DER) known from elsewhere. CMS readers look for the signer's own among them if
+	// the document does not carry it.
 	Certificates [][]byte
-	// Bare says with what certificate, hash and algorithm a bare signature value
-	// (PKCS1) should be made: it does not tell by itself.
+	// Bare has the certificate, hash and algorithm of a bare signature value (PKCS1), which does
+	// not identify them itself.
 	Bare *SignParams
-	// Expect names what counts for the caller where a signature may cover only
-	// a part of the document.
+	// Expect names the part of the document that the caller relies on.
 	Expect Expectation
 }
 
-// Expectation is what a caller relies on in a document; the zero value means
-// all of it.
+// Expectation is what a caller relies on in a document; the zero value means all of it.
 type Expectation struct {
 	// Element of an XML document: an Id, or an XPath that selects one element.
 	Element string

@@ -24,8 +24,8 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// PKI is a root, an issuing authority for signers, one for time-stamping
-// units, and whoever they issued certificates to.
+// PKI is a root, an issuing authority for signers, one for time-stamping units, and the holders of
+// their certificates.
 type PKI struct {
 	Root *x509.Certificate
 	// Issuing is the authority of the signers.
@@ -50,7 +50,7 @@ type authority struct {
 	number    int64
 }
 
-// Actor is somebody with a certificate and its key.
+// Actor is a certificate with its key.
 type Actor struct {
 	Name        string
 	Certificate *x509.Certificate
@@ -63,9 +63,8 @@ func (a *Actor) Signing(at time.Time) ades.SignParams {
 	return ades.SignParams{Certificate: a.Certificate, Chain: a.Chain, Time: at}
 }
 
-// New builds a PKI in memory. The clock decides on validity periods and on the
-// times in answers and tokens; nil means time.Now. Certificates name addresses
-// under base, which nobody need answer.
+// New builds a PKI in memory. The clock determines validity periods and the times in answers and
+// tokens; nil means time.Now. Certificates name addresses under base, at which no server is needed.
 func New(clock func() time.Time, base string) (*PKI, error) {
 	if clock == nil {
 		clock = time.Now
@@ -181,7 +180,7 @@ func (p *PKI) responder(a *authority) error {
 	return err
 }
 
-// rogue is an authority that nobody trusts.
+// rogue is an authority that is not trusted.
 func (p *PKI) rogue() error {
 	key, err := ca.NewKey("P-256")
 	if err != nil {

@@ -62,7 +62,7 @@ func Cast() []string {
 	return names
 }
 
-// Actor returns one of the cast, made when first asked for.
+// Actor returns one of the cast, and makes it on first use.
 func (p *PKI) Actor(t testing.TB, name string) *Actor {
 	t.Helper()
 	a, err := p.Enter(name)
@@ -72,9 +72,8 @@ func (p *PKI) Actor(t testing.TB, name string) *Actor {
 	return a
 }
 
-// Enter is Actor for callers that are no tests. "good#2" is another one like
-// "good", with a key of its own. RSA keys are those of the name in every PKI of
-// the process.
+// Enter is Actor for callers other than tests. "good#2" is another one like "good", with its own
+// key. RSA keys are shared by name between all PKIs of the process.
 func (p *PKI) Enter(name string) (*Actor, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,9 +93,9 @@ func (p *PKI) Enter(name string) (*Actor, error) {
 	return a, nil
 }
 
-// made has the RSA keys that this process has made, by name: to make one takes more
-// time than all else that tests do with a PKI, so actors of the same name in several
-// PKIs share theirs. Their certificates differ.
+// made caches the RSA keys of this process by name: generating one takes longer than everything
+// else that tests do with a PKI, so actors of the same name in several PKIs share theirs. Their
+// certificates differ.
 var made struct {
 	sync.Mutex
 	keys map[string]crypto.Signer

@@ -1,15 +1,13 @@
-// Package asic makes and reads ASiC containers (EN 319 162-1 and -2): ZIP files
-// that hold documents beside the CAdES or XAdES signatures over them.
+// Package asic creates and reads ASiC containers (EN 319 162-1 and -2): ZIP files with documents
+// and the CAdES or XAdES signatures over them.
 //
-// Most callers want [Prepare] with the files to sign, who signs
-// ([ades.SignParams]) and [Options], have the digest signed, and call Finish on
-// the [Draft]. [Parallel] adds a signature to
-// a container that has some. [Augment] raises a container to T, LT or LTA,
-// again and again. [Read] states everything that can be found out about a
-// container without a clock, a network or an opinion: the signatures, the
-// time-stamps of the container, and which files no signature covers. It reads
-// OpenDocument files and those of Word, Excel and PowerPoint as well, which sign
-// their parts in much the same way.
+// Most callers call [Prepare] with the files to sign, the signer's parameters ([ades.SignParams])
+// and [Options], have the digest signed, and call Finish on the [Draft]. [Parallel] adds a
+// signature to a signed container. [Augment] raises a container to T, LT or LTA, any number of
+// times. [Read] returns all facts about a container, without a clock, network access or judgement:
+// the signatures, the time-stamps of the container, and which files no signature covers. It also
+// reads OpenDocument files and those of Word, Excel and PowerPoint, which sign their parts in a
+// similar way.
 //
 // Evidence records (RFC 4998, RFC 6283) are read as time-stamps of the container.
 package asic
@@ -23,19 +21,16 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// Options are what a container has to choose from; the zero value is ASiC-E with
-// XAdES.
+// Options of a container; the zero value is ASiC-E with XAdES.
 type Options struct {
-	// Simple asks for ASiC-S (one data object; several files are zipped into
-	// one) in place of ASiC-E.
+	// Simple selects ASiC-S (one data object; several files are zipped into one) instead of ASiC-E.
 	Simple bool
-	// CAdES asks for CAdES signatures in place of XAdES.
+	// CAdES selects CAdES signatures instead of XAdES.
 	CAdES bool
-	// ContentStamper time-stamps what is signed before it is signed; nil: nobody
-	// does.
+	// ContentStamper time-stamps the content before it is signed; nil for none.
 	ContentStamper ades.Stamper
-	// MimeTypes of the files by name; text/xml for XML and
-	// application/octet-stream otherwise when there is none.
+	// MimeTypes of the files by name; the default is text/xml for XML and application/octet-stream
+	// otherwise.
 	MimeTypes map[string]string
 }
 
@@ -54,14 +49,13 @@ const (
 
 const metaInf = "META-INF/"
 
-// ErrNotContainer means that the file is a ZIP but no container or document.
+// ErrNotContainer: the file is a ZIP but not a container or document.
 var ErrNotContainer = errors.New("asic: not a signature container")
 
-// Level names the level of a signature in a container, as DSS spells it.
-// complete is asked whether the container carries revocation data for the
-// chains of the given certificates.
+// Level names the level of a signature in a container as DSS does. complete reports whether the
+// container has revocation data for the chains of the given certificates.
 func Level(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string {
-	if complete == nil { // not looked into: some revocation data will do
+	if complete == nil { // unknown: any revocation data counts
 		complete = func(...[]byte) bool { return hasRevocation(sig) }
 	}
 	switch sig.Format {
@@ -85,7 +79,7 @@ func hasRevocation(sig *ades.Signature) bool {
 	return false
 }
 
-// role is what a file in the container is for.
+// role is the purpose of a file in the container.
 type role int
 
 const (
@@ -98,12 +92,12 @@ const (
 	roleArchive        // ASiCArchiveManifest
 	roleRecord         // an evidence record
 	roleRecordManifest // ASiCEvidenceRecordManifest
-	roleMeta           // metadata that the standards name
+	roleMeta           // metadata defined by the standards
 	roleStray          // anything else in META-INF
 	roleFolder
 )
 
-// roleOf goes by the names that EN 319 162-1 lays down, whatever their case.
+// roleOf uses the names defined by EN 319 162-1, ignoring case.
 func roleOf(name string) role {
 	if strings.HasSuffix(name, "/") {
 		return roleFolder
@@ -136,10 +130,9 @@ func roleOf(name string) role {
 	return roleStray
 }
 
-// metadata are the files of META-INF that EN 319 162-1 clause 4.4.3, the OCF of
-// EPUB and OpenDocument name, and what systems leave in folders by themselves.
-// Whatever else lies there is taken for a document, and so are these where they
-// say anything, but for the manifest, which is read.
+// metadata are the files of META-INF defined by EN 319 162-1, clause 4.4.3, by the OCF of EPUB and
+// by OpenDocument, and those added by operating systems. Anything else counts as a document, and so
+// do these if they have content, except for the manifest, which is parsed.
 var metadata = map[string]bool{
 	odfManifestName: true, "container.xml": true, "metadata.xml": true, "rights.xml": true, "encryption.xml": true,
 	"relations.xml": true, "manifest.rdf": true, ".ds_store": true, "thumbs.db": true, "desktop.ini": true,

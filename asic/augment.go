@@ -19,10 +19,9 @@ import (
 
 const archiveName = metaInf + "ASiCArchiveManifest.xml"
 
-// Augment raises every signature of a container to a level and writes the
-// container anew; data files are taken over as they are. CAdES signatures of
-// an ASiC-E are archived by a time-stamped ASiCArchiveManifest, all others by
-// the archive time-stamp of their own format.
+// Augment raises every signature of a container to a level and writes the container; data files are
+// copied unchanged. CAdES signatures of an ASiC-E are archived by a time-stamped
+// ASiCArchiveManifest, all others by the archive time-stamp of their own format.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	c, err := open(ctx, src)
 	if err != nil {
@@ -32,7 +31,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	if err != nil || format == ades.ODF || format == ades.OOXML {
 		return ErrNotContainer
 	}
-	if err := c.sound(src); err != nil {
+	if err := c.prepareUpdate(src); err != nil {
 		return err
 	}
 	a := &augmenter{ctx: ctx, c: c, r: r, changed: map[string][]byte{}, renamed: map[string]string{}, simple: format == ades.ASiCS}
@@ -102,8 +101,7 @@ func (a *augmenter) raiseXML() error {
 	return nil
 }
 
-// raiseCMS raises CAdES signatures. One that an archive manifest covers must
-// not change any more.
+// raiseCMS raises CAdES signatures. Those covered by an archive manifest must not change.
 func (a *augmenter) raiseCMS() error {
 	for _, e := range a.c.of(roleCMS) {
 		if a.archived(e.name) {
@@ -154,9 +152,8 @@ func (a *augmenter) archived(name string) bool {
 	return false
 }
 
-// archive makes a new ASiCArchiveManifest over everything and has it stamped.
-// The last one so far gives up its name, and its token is given the
-// validation data that nobody could put there before.
+// archive makes a new ASiCArchiveManifest over everything and time-stamps it. The previous one is
+// renamed, and its token is given the validation data that did not exist when it was made.
 func (a *augmenter) archive() error {
 	if a.r.Stamper == nil || a.r.Gatherer == nil {
 		return errors.New("asic: no time-stamping authority or source of validation data")
@@ -208,8 +205,7 @@ func (a *augmenter) retire() error {
 	return err
 }
 
-// complete adds validation data to the SignedData of a token, where nothing is
-// signed.
+// complete adds validation data to the SignedData of a token, in an unsigned place.
 func (a *augmenter) complete(token []byte, ts *ades.Timestamp) ([]byte, error) {
 	carried := ades.Bundle{}
 	for _, ev := range ts.Signature.Evidence {
@@ -238,7 +234,7 @@ func (a *augmenter) complete(token []byte, ts *ades.Timestamp) ([]byte, error) {
 	return sd.Bytes()
 }
 
-// freeName is a name in META-INF that nothing has.
+// freeName is an unused name in META-INF.
 func (a *augmenter) freeName(form string) string {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf(metaInf+form, n)
@@ -248,7 +244,7 @@ func (a *augmenter) freeName(form string) string {
 	}
 }
 
-// listing is every file that the new manifest covers, as it will be.
+// listing returns every file that the new manifest covers, in its new state.
 func (a *augmenter) listing() ([]listed, error) {
 	mimes := map[role]string{
 		roleCMS: "application/pkcs7-signature", roleTimestamp: "application/vnd.etsi.timestamp-token",

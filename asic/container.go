@@ -24,13 +24,12 @@ type container struct {
 	byName  map[string]*entry // the first of each name
 	mime    string
 	comment string
-	budget  atomic.Int64        // files of an archive may be read side by side
+	budget  atomic.Int64        // files of an archive may be read concurrently
 	twice   []string            // names that occur more than once
 	spelt   map[string][]*entry // see lookup
-	// failed is why reading has to end: too much inflation, or a caller who has
-	// gone.
+	// failed is why reading has to end: too much inflation, or a cancelled context.
 	failed error
-	// problems of the archive itself: readers may take it in two ways.
+	// problems of the archive itself: readers may interpret it in two ways.
 	problems []ades.Problem
 }
 
@@ -39,12 +38,12 @@ type entry struct {
 	*source
 	name   string
 	role   role
-	marked bool      // the name is said to be UTF-8
+	marked bool      // the name is flagged as UTF-8
 	file   *zip.File // to copy it; set by sound
 }
 
-// open reads the directory of a container. An error means that the file is no
-// ZIP; what is wrong with one is among its problems.
+// open reads the directory of a container. An error means that the file is not a ZIP; other defects
+// are problems.
 func open(ctx context.Context, src ades.Source) (*container, error) {
 	l, err := readLayout(src)
 	if err != nil {
@@ -56,10 +55,10 @@ func open(ctx context.Context, src ades.Source) (*container, error) {
 		e := &entry{source: newSource(c, src, r), role: roleOf(r.name), marked: r.flags&flagUTF8 != 0}
 		e.name = legible(r.name, e.marked)
 		if e.role == roleMeta && r.size > 0 && !strings.EqualFold(r.name, metaInf+odfManifestName) {
-			e.role = roleStray // nothing reads it, and people might
+			e.role = roleStray // readers ignore it, but users might not
 		}
 		c.entries = append(c.entries, e)
-		if why := wayward(r.name); why != nil {
+		if why := leadsOutside(r.name); why != nil {
 			c.problem(finding.Of(e.name, why))
 		}
 		if e.role == roleFolder {
@@ -86,16 +85,16 @@ func (c *container) problem(p ades.Problem) {
 	}
 }
 
-// over says why to stop reading.
-func (c *container) over() error {
+// cancelled returns the reason to stop reading, if any.
+func (c *container) cancelled() error {
 	if limits.ReadingOver(c.ctx) {
 		return nil
 	}
 	return c.ctx.Err()
 }
 
-// spend pays for inflated bytes. They stream by and are not held, so that they
-// count against the container's own bound and not against memory.
+// spend charges inflated bytes. They are streamed and not held, so they count against the
+// container's own bound and not against memory.
 func (c *container) spend(n int64) error {
 	if limits.ReadingOver(c.ctx) {
 		return nil
@@ -106,8 +105,8 @@ func (c *container) spend(n int64) error {
 	return nil
 }
 
-// accident keeps an error that is not about one entry.
-func (c *container) accident(err error) {
+// recordError records an error that is not about one entry.
+func (c *container) recordError(err error) {
 	switch {
 	case errors.Is(err, limits.ErrBudget):
 		c.failed = &ades.MalformedError{Format: "ZIP", Err: errBomb}
@@ -116,9 +115,8 @@ func (c *container) accident(err error) {
 	}
 }
 
-// sound prepares a container that is about to be signed or raised. One that has
-// more than one meaning is refused.
-func (c *container) sound(src ades.Source) error {
+// prepareUpdate prepares a container for signing or augmenting. An ambiguous one is an error.
+func (c *container) prepareUpdate(src ades.Source) error {
 	for _, p := range c.problems {
 		if p.Fatal {
 			return ades.Malformed("ZIP", p.Where, "%s", p.Text)
@@ -137,8 +135,8 @@ func (c *container) sound(src ades.Source) error {
 	return nil
 }
 
-// readMime finds the media type: the mimetype file, wherever it stands and
-// however it is stored, or the comment of the ZIP.
+// readMime finds the media type: in the mimetype file, wherever it is and however it is stored, or
+// in the comment of the ZIP.
 func (c *container) readMime() error {
 	if e := c.byName["mimetype"]; e != nil && e.Size() < 1024 {
 		b, err := e.bytes()
@@ -148,7 +146,7 @@ func (c *container) readMime() error {
 		c.mime = strings.TrimSpace(strings.TrimPrefix(string(b), "\xEF\xBB\xBF"))
 	}
 	if e := c.byName["mimetype"]; e != nil && !mediaType.MatchString(c.mime) {
-		e.role = roleData // a document under another name
+		e.role = roleData // a document with that name
 	}
 	if c.mime == "" {
 		if m, ok := strings.CutPrefix(strings.TrimSpace(c.comment), "mimetype="); ok {
@@ -158,11 +156,11 @@ func (c *container) readMime() error {
 	return nil
 }
 
-// mediaType is what a mimetype file may hold (RFC 6838 section 4.2).
+// mediaType is the syntax of a mimetype file (RFC 6838, section 4.2).
 var mediaType = regexp.MustCompile(`^[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}$`)
 
-// of lists the files of some role in the order of the directory; of several
-// data files of one name, which are equal or fatal, the first.
+// of returns the files with certain roles in directory order; of several data files with one name,
+// which are equal or a fatal problem, the first.
 func (c *container) of(roles ...role) []*entry {
 	var found []*entry
 	for _, e := range c.entries {
@@ -175,7 +173,7 @@ func (c *container) of(roles ...role) []*entry {
 	return found
 }
 
-// format tells what the container is, by its media type or else by its shape.
+// format determines the format, by media type or else by contents.
 func (c *container) format() (ades.Format, error) {
 	switch {
 	case strings.HasPrefix(c.mime, mimeODF):
@@ -222,8 +220,8 @@ func Detect(src ades.Source) (ades.Format, bool) {
 	return f, err == nil
 }
 
-// Files lists the files of a ZIP that is no signature container, and what makes
-// readers see others in it.
+// Files returns the files of a ZIP that is not a signature container, and the reasons why readers
+// may find other files in it.
 func Files(ctx context.Context, src ades.Source) ([]ades.File, []ades.Problem, error) {
 	c, err := open(ctx, src)
 	if err != nil {

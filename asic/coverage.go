@@ -15,10 +15,9 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// coverage states the parts of the container, and which signatures cover each.
-// A reference counts for the entry that it resolves to, and only where its
-// digest is that of the whole entry. A signature that covers no file of the
-// container was made for something else.
+// coverage records the parts of the container, and which signatures cover each. A reference counts
+// for the entry that it resolves to, and only if its digest is that of the whole entry. A signature
+// that covers no file of the container was made for something else.
 func (r *reader) coverage(expect ades.Expectation) {
 	parts := r.parts()
 	handed := map[*entry]bool{} // covered by a signature that is not broken
@@ -58,10 +57,9 @@ func (r *reader) coverage(expect ades.Expectation) {
 	}
 }
 
-// parts lists what a reader would take for the document: the files outside
-// META-INF, what lies there without being metadata, and in OpenDocument also
-// the media type and the manifest of the parts, since they say what is shown
-// how (ODF 1.3 part 2, clause 5).
+// parts returns what a reader would take for the document: the files outside META-INF, files in it
+// other than metadata, and in OpenDocument also the media type and the manifest of the parts, since
+// they determine how parts are displayed (ODF 1.3 part 2, clause 5).
 func (r *reader) parts() []*entry {
 	var out []*entry
 	for _, e := range r.c.entries {
@@ -79,9 +77,8 @@ func (r *reader) parts() []*entry {
 	return out
 }
 
-// foreign looks for a PDF in what is no file of the container: headers, extra
-// fields, comments, signatures, metadata, and what lies among those without a
-// signature. Other files that nobody covers are told as such.
+// foreign searches for a PDF in what is not a file of the container: headers, extra fields,
+// comments, signatures and unsigned metadata. Other uncovered files are reported anyway.
 func (r *reader) foreign(src ades.Source) {
 	covered := map[string]bool{}
 	for _, p := range r.doc.Parts {
@@ -105,14 +102,13 @@ func (r *reader) foreign(src ades.Source) {
 	}
 }
 
-// packageManifest holds META-INF/manifest.xml of a container against the files
-// that there are (EN 319 162-1 clause 4.4.3.2: as OpenDocument has it). One that
-// tells of others, or says that a file is something else than its signer says,
-// is no manifest of this container, and counts as a file: readers open a file by
-// the type that they are told.
+// packageManifest compares META-INF/manifest.xml of a container with the actual files (EN 319
+// 162-1, clause 4.4.3.2, uses the format of OpenDocument). If it lists others, or gives a file
+// another type than its signer, it is not a manifest of this container and counts as a file:
+// readers open a file by the given type.
 func (r *reader) packageManifest() {
 	e := r.c.byName[metaInf+odfManifestName]
-	if e == nil || r.doc.Format == ades.ODF { // where it is a part anyway
+	if e == nil || r.doc.Format == ades.ODF { // there it is a part anyway
 		return
 	}
 	signed := map[*entry][]string{} // media types
@@ -125,7 +121,7 @@ func (r *reader) packageManifest() {
 	}
 	vague, err := r.c.checkManifest(e, signed)
 	if err != nil {
-		r.c.accident(err)
+		r.c.recordError(err)
 		r.problem(finding.ASiCManifestUnreadable.Problem(e.name, err))
 		e.role = roleStray
 	} else if vague != "" {
@@ -133,7 +129,7 @@ func (r *reader) packageManifest() {
 	}
 }
 
-// typeName is a media type less its parameters; "" is that of any data.
+// typeName is a media type without parameters; "" is that of any data.
 func typeName(s string) string {
 	s, _, _ = strings.Cut(strings.ToLower(s), ";")
 	switch s = strings.TrimSpace(s); s {
@@ -145,17 +141,16 @@ func typeName(s string) string {
 	return s
 }
 
-// rendering are types that a browser or a shell acts upon.
+// rendering are types that a browser or shell acts upon.
 var rendering = regexp.MustCompile(`html|svg|[/+]xml$|script|/pdf$|/rtf$|x-sh|msdownload|executable|java|flash`)
 
-// shows reports whether a media type decides how a file opens, against its name.
+// shows reports whether a media type overrides the name in how a file is opened.
 func shows(mediaType, name string) bool {
 	ext := strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".")
 	return rendering.MatchString(mediaType) && (ext == "" || !strings.Contains(mediaType, strings.TrimSuffix(ext, "m")) && !strings.Contains(mediaType, ext))
 }
 
-// checkManifest also names a file of which either the manifest or its signer
-// says what it is, and the other only that it is data.
+// checkManifest also returns a file to which only one of manifest and signer gives a specific type.
 func (c *container) checkManifest(e *entry, signed map[*entry][]string) (vague string, err error) {
 	b, err := e.bytes()
 	if err != nil {
@@ -176,7 +171,7 @@ func (c *container) checkManifest(e *entry, signed map[*entry][]string) (vague s
 		case n.Name.Local != "file-entry" || n.Name.Space != nsManifest:
 			return "", fmt.Errorf("the manifest holds other things than files")
 		case name == "/":
-			if mime != "" && c.mime != "" && mime != c.mime && mime != MimeE && mime != MimeS { // makers mix those up
+			if mime != "" && c.mime != "" && mime != c.mime && mime != MimeE && mime != MimeS { // producers confuse these
 				return "", fmt.Errorf("the manifest says another media type than the container")
 			}
 		case strings.HasSuffix(name, "/"):
@@ -197,8 +192,8 @@ func (c *container) checkManifest(e *entry, signed map[*entry][]string) (vague s
 	return vague, nil
 }
 
-// coveredBy lists the entries that a signature covers: readers put there only
-// what they found intact and whole.
+// coveredBy returns the entries that a signature covers: Content only has what was found intact and
+// whole.
 func coveredBy(s *ades.Signature) map[*entry]bool {
 	out := map[*entry]bool{}
 	for _, f := range s.Content {
@@ -209,15 +204,15 @@ func coveredBy(s *ades.Signature) map[*entry]bool {
 	return out
 }
 
-// reaches: the signature was made for files of a container, though they are
-// missing here; that is told as such.
+// reaches reports whether the signature was made for files of a container that are missing, which
+// is reported separately.
 func reaches(s *ades.Signature) bool {
 	return slices.ContainsFunc(s.References, func(r ades.Reference) bool {
 		return !r.Found && (r.Kind == "manifest-entry" || r.Kind == "xml-reference" && r.Name != "" || r.Kind == "message-digest")
 	})
 }
 
-// macros: the signature is the one over the macros alone.
+// macros reports whether the signature is only over the macros.
 func (r *reader) macros(s *ades.Signature) bool {
 	return slices.Contains(r.of[metaInf+"macrosignatures.xml"], s)
 }

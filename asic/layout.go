@@ -12,11 +12,10 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// A ZIP can be read from its end, by the central directory, or from its start,
-// header by header, or by looking for headers anywhere. The layout is sound
-// when all three find the same files: directory and headers agree, and every
-// byte belongs to one entry, to the directory or to the end record
-// (APPNOTE.TXT 4.3).
+// A ZIP can be read from its end, by the central directory, or from its start, header by header, or
+// by searching for headers anywhere. The layout is sound if all three find the same files:
+// directory and headers agree, and every byte belongs to one entry, to the directory or to the end
+// record (APPNOTE.TXT 4.3).
 
 // Signatures of the records of a ZIP.
 const (
@@ -46,7 +45,7 @@ type layout struct {
 	comment  string
 }
 
-// record is one entry as the directory states it.
+// record is one entry of the directory.
 type record struct {
 	name          string
 	flags, method uint16
@@ -61,7 +60,7 @@ type record struct {
 }
 
 func (l *layout) problem(k *finding.Kind, where string, values ...any) {
-	if len(l.problems) < 32 { // a report needs no more of them
+	if len(l.problems) < 32 { // enough for a report
 		l.problems = append(l.problems, k.Problem(legible(where, false), values...))
 	}
 }
@@ -94,8 +93,8 @@ func (l *layout) at(off, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// readEnd finds the end record and what it says of the directory, and returns
-// the number of entries.
+// readEnd finds the end record, reads the position of the directory, and returns the number of
+// entries.
 func (l *layout) readEnd() (count int64, err error) {
 	size := l.src.Size()
 	from := max(0, size-22-0xffff-limits.CMSPadding)
@@ -161,8 +160,8 @@ func (l *layout) readEnd64(end int64) (count, length, start, before int64, ok bo
 	return int64(le.Uint64(e[32:])), int64(le.Uint64(e[40:])), int64(le.Uint64(e[48:])), off, true
 }
 
-// checkComment: some readers look for the end record from the front, and a
-// long comment hides anything at all.
+// checkComment: some readers search for the end record from the front, and a long comment can
+// contain anything.
 func (l *layout) checkComment() {
 	if l.comment == "" {
 		return
@@ -219,7 +218,7 @@ func (l *layout) readDirectory(count int64) error {
 	return nil
 }
 
-// zip64 takes sizes and offset from the extra field where the record says so.
+// zip64 reads sizes and offset from the extra field if the record requires it.
 func (r *record) zip64() error {
 	if r.size != 0xffffffff && r.packed != 0xffffffff && r.offset != 0xffffffff {
 		return nil
@@ -230,7 +229,7 @@ func (r *record) zip64() error {
 			continue
 		}
 		if len(field) < 8 {
-			if v == &r.offset || len(field) == 0 { // a file of just that size
+			if v == &r.offset || len(field) == 0 { // a file of exactly that size
 				continue
 			}
 			return fmt.Errorf("the ZIP64 field is too short")
@@ -327,9 +326,8 @@ const (
 	fieldNameUTF8 = 0x7075 // Info-ZIP Unicode Path
 )
 
-// kind says why some readers take an entry for something else than a file or
-// folder, or nil. Which system the entry names as its own is not asked: readers
-// look at both halves of the attributes.
+// kind returns why some readers take an entry for something other than a file or folder, or nil.
+// The system that made the entry does not matter: readers use both halves of the attributes.
 func (r *record) kind() *finding.Kind {
 	folder := strings.HasSuffix(r.name, "/")
 	t := r.mode >> 28
@@ -346,9 +344,9 @@ func (r *record) kind() *finding.Kind {
 	return nil
 }
 
-// extras says what is wrong with the extra fields of an entry, or nil. Readers
-// differ in which of two fields of one id they take, and in what they do with
-// fields that run past the end. Zeros at the end are padding.
+// extras returns what is wrong with the extra fields of an entry, or nil. Readers differ in which
+// of two fields with one id they use, and in how they handle fields beyond the end. Zeros at the
+// end are padding.
 func (r *record) extras(extra []byte) *finding.Kind {
 	seen := map[uint16]bool{}
 	for len(bytes.Trim(extra, "\x00")) > 0 {
@@ -376,8 +374,8 @@ func (r *record) extras(extra []byte) *finding.Kind {
 	return nil
 }
 
-// descriptor steps over the sizes that follow the content, which must be those
-// of the directory. Its signature is optional, and so are sizes of 8 bytes.
+// descriptor skips the sizes that follow the content, which must be those of the directory. Its
+// signature is optional, and so are sizes of 8 bytes.
 func (l *layout) descriptor(r *record) {
 	le := binary.LittleEndian
 	b, _ := l.at(r.next, min(24, l.src.Size()-r.next))
@@ -410,8 +408,8 @@ func (l *layout) descriptor(r *record) {
 	}
 }
 
-// endsEarly looks in stored content for a descriptor that fits the bytes before
-// it: an archive inside has descriptors too, but not of that length.
+// endsEarly searches stored content for a descriptor that matches the bytes before it: a nested
+// archive has descriptors too, but not of that length.
 func (l *layout) endsEarly(off, n int64) (bool, error) {
 	const window = 1 << 16
 	mark := []byte("PK\x07\x08")
@@ -443,8 +441,7 @@ func (l *layout) endsEarly(off, n int64) (bool, error) {
 	return false, nil
 }
 
-// tile checks that the entries lie one after the other from the first byte to
-// the directory.
+// tile checks that the entries are contiguous from the first byte to the directory.
 func (l *layout) tile() {
 	sorted := slices.Clone(l.records)
 	slices.SortStableFunc(sorted, func(a, b record) int { return int(min(1, max(-1, a.offset-b.offset))) })
@@ -452,7 +449,7 @@ func (l *layout) tile() {
 	for _, r := range append(sorted, record{name: "central directory", offset: l.start}) {
 		switch {
 		case r.next < 0:
-			return // told before
+			return // already reported
 		case r.offset < at:
 			l.problem(finding.ZIPOverlap, r.name)
 			return
@@ -465,7 +462,7 @@ func (l *layout) tile() {
 	}
 }
 
-// padding: a few zeros hide nothing.
+// padding reports whether there are only a few zeros, which hide nothing.
 func (l *layout) padding(off, n int64) bool {
 	if n > limits.CMSPadding || off == 0 {
 		return false

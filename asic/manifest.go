@@ -65,16 +65,15 @@ func decodeName(uri string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(uri, "./"), "/")
 }
 
-// lookup finds the file that a URI names: percent-decoded (RFC 3986), as it
-// stands, or with "+" for a blank as forms write it; else the only file whose
-// own name says the same in another spelling: percent-encoded itself, in
-// another normal form of Unicode, or in code page 437.
+// lookup finds the file of a URI: percent-decoded (RFC 3986), unchanged, or with "+" for a space as
+// in forms; else the only file whose own name is equivalent: percent-encoded itself, in another
+// Unicode normal form, or in code page 437.
 func (c *container) lookup(uri string) *entry {
 	names := []string{decodeName(uri), uri}
 	if plain, err := url.QueryUnescape(uri); err == nil {
 		names = append(names, strings.TrimPrefix(plain, "./"))
 	}
-	for i, name := range names { // as the names of entries are
+	for i, name := range names { // like the names of entries
 		names[i] = legible(name, false)
 	}
 	for _, name := range names {
@@ -121,7 +120,7 @@ func (c *container) check(r *xmldsig.Reference) ades.Reference {
 	ref.Found = true
 	digest, err := e.digest(h)
 	if err != nil {
-		c.accident(err)
+		c.recordError(err)
 		ref.Intact, ref.Detail = ades.No, err.Error()
 		return ref
 	}
@@ -161,7 +160,7 @@ func manifestXML(sigName, sigMime string, h crypto.Hash, files []listed) []byte 
 	return b.Bytes()
 }
 
-// odfManifest writes META-INF/manifest.xml, which ASiC-E with XAdES wants.
+// odfManifest writes META-INF/manifest.xml, which ASiC-E with XAdES should have.
 func odfManifest(files []ades.File, mime func(ades.File) string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<manifest:manifest xmlns:manifest="%s" manifest:version="1.2"><manifest:file-entry manifest:full-path="/" manifest:media-type="%s"/>`, nsManifest, MimeE)
@@ -174,7 +173,7 @@ func odfManifest(files []ades.File, mime func(ades.File) string) []byte {
 
 func attr(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
+	_ = xml.EscapeText(&b, []byte(s)) // writing to a Builder cannot fail
 	return b.String()
 }
 

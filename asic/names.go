@@ -15,7 +15,7 @@ import (
 	"rogito.dev/rogito/internal/visible"
 )
 
-// cp437 is a name without the flag for UTF-8 as APPNOTE.TXT D.1 has it.
+// cp437 decodes a name without the UTF-8 flag as specified in APPNOTE.TXT D.1.
 func cp437(name string) string {
 	out, err := charmap.CodePage437.NewDecoder().String(name)
 	if err != nil {
@@ -24,8 +24,8 @@ func cp437(name string) string {
 	return out
 }
 
-// legible is the name of an entry as text. One that is not UTF-8 is what APPNOTE.TXT
-// takes it for; where the entry says that it is UTF-8, its bytes are escaped.
+// legible is the name of an entry as text. If it is not UTF-8, it is decoded by APPNOTE.TXT; if it
+// is flagged as UTF-8, its bytes are escaped.
 func legible(name string, marked bool) string {
 	switch {
 	case utf8.ValidString(name):
@@ -36,15 +36,15 @@ func legible(name string, marked bool) string {
 	return visible.Line(name)
 }
 
-// Bounds on names: longer ones cannot be unpacked anywhere.
+// Bounds on names: longer ones cannot be unpacked on common systems.
 const (
 	maxName    = 1024
 	maxFolders = 64
 )
 
-// wayward says why a name leads somewhere else than its entry's place in the
-// container when it is unpacked, or nil.
-func wayward(name string) error {
+// leadsOutside returns why a name would be unpacked to somewhere other than the entry's place in
+// the container, or nil.
+func leadsOutside(name string) error {
 	segments := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
 	switch {
 	case name == "":
@@ -65,10 +65,9 @@ func wayward(name string) error {
 	return nil
 }
 
-// keys are the forms in which file systems tell names apart: whatever the
-// case, the normal form of Unicode, the separator, "." segments, trailing dots
-// and blanks, and what follows a colon. Names without the flag for UTF-8 have
-// two readings.
+// keys are forms of a name that file systems may treat as equal: regardless of case, Unicode normal
+// form, separator, "." segments, trailing dots and spaces, and anything after a colon. Names
+// without the UTF-8 flag have two readings.
 func keys(name string, marked bool) []string {
 	readings := []string{name}
 	if !marked && !ascii(name) {
@@ -93,9 +92,8 @@ func keys(name string, marked bool) []string {
 	return out
 }
 
-// collisions finds names that are one file, or file and folder at once, on
-// some file system, and says with which other name. Names that are equal byte
-// by byte are left to the caller.
+// collisions returns names that are the same file, or file and folder at once, on some file system,
+// with the other name. Byte-identical names are left to the caller.
 func collisions(entries []*entry) map[string]string {
 	out := map[string]string{}
 	owner := map[string]*entry{}

@@ -13,11 +13,10 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// A document of Word, Excel or PowerPoint is a package of parts (ISO/IEC 29500-2,
-// ECMA-376 part 2). A reader begins with the relationships of the package and
-// goes from part to part; [Content_Types].xml says what each part is. Signatures
-// are over parts with their types, and over single relationships: what one of
-// them leaves open is told by walking as a reader would.
+// A document of Word, Excel or PowerPoint is a package of parts (ISO/IEC 29500-2, ECMA-376 part 2).
+// A reader starts with the relationships of the package and follows them from part to part;
+// [Content_Types].xml has the type of each part. Signatures are over parts with their types, and
+// over single relationships, so coverage is determined by following them as a reader would.
 
 const (
 	contentTypes = "[Content_Types].xml"
@@ -32,10 +31,10 @@ const (
 	typeRels       = "application/vnd.openxmlformats-package.relationships+xml"
 )
 
-// aside are the relationships of a package to what is no content of the
-// document: Office leaves properties and the thumbnail unsigned, since it writes
-// them anew (by their last segments, since the strict form has other bases).
-var aside = []string{
+// nonContent are the relationships of a package to what is not content of the document: Office
+// leaves properties and the thumbnail unsigned, since it rewrites them (only the last segments,
+// since the strict form has other bases).
+var nonContent = []string{
 	"/metadata/core-properties", "/extended-properties", "/custom-properties", "/metadata/thumbnail",
 	"/extendedProperties", "/customProperties", // ISO/IEC 29500-1, strict
 }
@@ -48,8 +47,8 @@ type opc struct {
 	types    map[string]string // content types by folded name
 	rels     map[*entry][]xmldsig.Relationship
 	shown    map[*entry]bool // parts that a reader loads
-	links    []link          // relationships that it follows
-	apart    map[*entry]bool // what is no content
+	links    []link          // relationships that a reader follows
+	apart    map[*entry]bool // parts that are not content
 }
 
 // link is a relationship that a reader follows.
@@ -63,8 +62,7 @@ func (c *container) isOPC() bool {
 	return c.byName[contentTypes] != nil && c.byName[packageRels] != nil
 }
 
-// fold is the form in which names of parts are compared: decoded, whatever the
-// case (clause 7.2.3).
+// fold is the form in which part names are compared: decoded, in lower case (clause 7.2.3).
 func fold(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		name = plain
@@ -72,7 +70,7 @@ func fold(name string) string {
 	return strings.ToLower(strings.TrimPrefix(name, "/"))
 }
 
-// readOOXML reads the signatures of an Office document and says what they cover.
+// readOOXML reads the signatures of an Office document and determines what they cover.
 func (r *reader) readOOXML(expect ades.Expectation) error {
 	p := &opc{
 		reader: r, parts: map[string]*entry{}, defaults: map[string]string{}, types: map[string]string{},
@@ -82,7 +80,7 @@ func (r *reader) readOOXML(expect ades.Expectation) error {
 		if e.role == roleFolder {
 			continue
 		}
-		e.role = roleData // names in META-INF mean nothing here
+		e.role = roleData // META-INF has no meaning here
 		switch other := p.parts[fold(e.name)]; {
 		case other == nil:
 			p.parts[fold(e.name)] = e
@@ -94,7 +92,7 @@ func (r *reader) readOOXML(expect ades.Expectation) error {
 		}
 	}
 	if err := p.readTypes(); err != nil {
-		r.c.accident(err)
+		r.c.recordError(err)
 		r.c.problem(finding.OOXMLTypes.Problem(contentTypes, err))
 	}
 	p.walk()
@@ -110,7 +108,7 @@ func (r *reader) readOOXML(expect ades.Expectation) error {
 	return nil
 }
 
-// readTypes reads what each part is.
+// readTypes reads the types of the parts.
 func (p *opc) readTypes() error {
 	e := p.c.byName[contentTypes]
 	p.apart[e] = true
@@ -155,8 +153,8 @@ func (p *opc) typeOf(e *entry) string {
 	return p.defaults[strings.TrimPrefix(fold(path.Ext(e.name)), ".")]
 }
 
-// relsOf is the part that holds the relationships of another one, or nil; of
-// the package for nil.
+// relsOf is the part with the relationships of another one, or nil; those of the package if e is
+// nil.
 func (p *opc) relsOf(e *entry) *entry {
 	if e == nil {
 		return p.parts[packageRels]
@@ -165,7 +163,7 @@ func (p *opc) relsOf(e *entry) *entry {
 	return p.parts[dir+"_rels/"+base+".rels"]
 }
 
-// relationships reads those of a part once.
+// relationships reads and caches those of a part.
 func (p *opc) relationships(of *entry) []xmldsig.Relationship {
 	e := p.relsOf(of)
 	if e == nil {
@@ -180,14 +178,14 @@ func (p *opc) relationships(of *entry) []xmldsig.Relationship {
 		list, err = xmldsig.Relationships(d)
 	}
 	if err != nil {
-		p.c.accident(err)
+		p.c.recordError(err)
 		p.c.problem(finding.OOXMLRelationships.Problem(e.name, err))
 	}
 	p.rels[e] = list
 	return list
 }
 
-// target is the part that an internal relationship leads to, or nil.
+// target is the part that an internal relationship refers to, or nil.
 func (p *opc) target(of *entry, r xmldsig.Relationship) *entry {
 	to, err := url.Parse(r.Target)
 	if err != nil || r.Mode != "Internal" {
@@ -207,15 +205,15 @@ func (p *opc) target(of *entry, r xmldsig.Relationship) *entry {
 	return p.parts[fold(path.Clean(name))]
 }
 
-// walk goes from the package to every part that a reader loads. Signatures are
-// found on the way, and whatever is only of use for them.
+// walk follows the relationships to every part that a reader loads. It also finds the signatures
+// and the parts used only for them.
 func (p *opc) walk() {
 	for _, r := range p.relationships(nil) {
 		e := p.target(nil, r)
 		switch {
 		case r.Type == relOrigin:
 			p.origin(e)
-		case slices.ContainsFunc(aside, func(s string) bool { return strings.HasSuffix(r.Type, s) }) && r.Mode == "Internal":
+		case slices.ContainsFunc(nonContent, func(s string) bool { return strings.HasSuffix(r.Type, s) }) && r.Mode == "Internal":
 			if e != nil && p.relsOf(e) == nil {
 				p.apart[e] = true
 			} else if e != nil {
@@ -232,15 +230,15 @@ func (p *opc) walk() {
 		case e.role == roleFolder:
 		case p.shown[e]:
 			delete(p.apart, e)
-		case p.typeOf(e) == typeSignature: // though no relationship leads to it
+		case p.typeOf(e) == typeSignature: // without a relationship to it
 			e.role, p.apart[e] = roleXML, true
-		case strings.HasPrefix(e.name, "[trash]/"): // clause 8.3.3.3: what was removed, and is never read
+		case strings.HasPrefix(e.name, "[trash]/"): // clause 8.3.3.3: removed parts, which are never read
 			p.apart[e] = true
 		}
 	}
 }
 
-// origin notes the signatures of the package.
+// origin records the signatures of the package.
 func (p *opc) origin(e *entry) {
 	if e == nil {
 		return
@@ -266,7 +264,7 @@ func (p *opc) origin(e *entry) {
 	}
 }
 
-// visit notes a part that a reader loads, and goes on from there.
+// visit records a part that a reader loads, and follows its relationships.
 func (p *opc) visit(e *entry) {
 	if e == nil || p.shown[e] {
 		return
@@ -277,18 +275,18 @@ func (p *opc) visit(e *entry) {
 		p.visit(p.target(e, r))
 	}
 	if rels := p.relsOf(e); rels != nil {
-		p.apart[rels] = true // its relationships count one by one
+		p.apart[rels] = true // its relationships count individually
 	}
 }
 
-// part finds the part of a reference: a name, with the content type as a query.
+// part finds the part of a reference: a name with the content type as query.
 func (p *opc) part(uri string) *entry {
 	name, _, _ := strings.Cut(uri, "?")
 	return p.parts[fold(name)]
 }
 
-// typed holds what signatures say of the types of their parts against what the
-// package says: a part of another type is loaded as something else.
+// typed compares the part types in signatures with those of the package: a part of another type is
+// loaded differently.
 func (p *opc) typed() {
 	for _, s := range p.doc.Signatures {
 		for i := range s.References {
@@ -314,9 +312,9 @@ func (p *opc) typed() {
 	}
 }
 
-// cover states the parts of the document and who covers each: the parts that a
-// reader loads, the relationships that lead there, and whatever else lies in the
-// package, since not every reader goes by relationships.
+// cover records the parts of the document and the signatures that cover each: the parts that a
+// reader loads, the relationships that lead there, and all other files of the package, since not
+// every reader uses relationships.
 func (p *opc) cover(expect ades.Expectation) {
 	type sigs = map[*ades.Signature]bool
 	parts, links := map[*entry]sigs{}, map[link]sigs{}

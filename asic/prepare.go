@@ -19,8 +19,7 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// Draft is a container that wants only its signature value. It implements
-// ades.Draft.
+// Draft is a container that lacks only its signature value. It implements ades.Draft.
 type Draft struct {
 	inner ades.Draft
 	write func(w *writer, signature []byte) error
@@ -28,7 +27,7 @@ type Draft struct {
 	o     settings
 }
 
-// settings are all that a container is made with.
+// settings are all parameters of a container.
 type settings struct {
 	ades.SignParams
 	Options
@@ -36,13 +35,13 @@ type settings struct {
 
 var _ ades.Draft = (*Draft)(nil)
 
-// ToBeSigned is what the signature inside is over.
+// ToBeSigned returns what the signature is over.
 func (d *Draft) ToBeSigned() []byte { return d.inner.ToBeSigned() }
 
-// Digest of ToBeSigned.
+// Digest returns the digest of ToBeSigned.
 func (d *Draft) Digest() []byte { return d.inner.Digest() }
 
-// Value has the key sign the draft.
+// Value signs the draft with key.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.inner.Value(key) }
 
 // Finish writes the container.
@@ -77,7 +76,7 @@ func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Opt
 	d := &Draft{o: o, mime: MimeE}
 	if o.Simple {
 		d.mime = MimeS
-		if files, err = o.one(files); err != nil {
+		if files, err = o.singleObject(files); err != nil {
 			return nil, err
 		}
 	}
@@ -101,12 +100,12 @@ func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Opt
 	return d, nil
 }
 
-// signatureFiles is what one new signature brings into META-INF.
+// signatureFiles are the files that a new signature adds to META-INF.
 type signatureFiles struct {
 	name         string
 	manifestName string
 	manifest     []byte
-	wrap         bool // a XAdES signature wants a root element around it
+	wrap         bool // a XAdES signature needs a root element around it
 }
 
 func (s signatureFiles) write(w *writer, signature []byte) error {
@@ -121,7 +120,7 @@ func (s signatureFiles) write(w *writer, signature []byte) error {
 	return w.bytes(s.name, signature)
 }
 
-// prepare has the format make its signature over the files; n numbers it.
+// prepare prepares the signature over the files; n is its number.
 func (d *Draft) prepare(ctx context.Context, files []ades.File, n int) (s signatureFiles, err error) {
 	switch {
 	case d.o.CAdES && d.o.Simple:
@@ -180,8 +179,8 @@ func (o settings) mime(f ades.File) string {
 	return "application/octet-stream"
 }
 
-// one makes the single data object of an ASiC-S: several files become a ZIP.
-func (o settings) one(files []ades.File) ([]ades.File, error) {
+// singleObject makes the single data object of an ASiC-S: several files are zipped.
+func (o settings) singleObject(files []ades.File) ([]ades.File, error) {
 	if len(files) == 1 {
 		return files, nil
 	}
@@ -201,8 +200,8 @@ func (o settings) one(files []ades.File) ([]ades.File, error) {
 	return []ades.File{{Name: "package.zip", Source: bytes.NewReader(b.Bytes())}}, nil
 }
 
-// wrapXAdES puts a signature under the root element that ASiC asks for. The
-// signature is canonicalised exclusively, so that nothing in it changes.
+// wrapXAdES puts a signature under the root element that ASiC requires. The signature uses
+// exclusive canonicalisation, so that this does not change it.
 func wrapXAdES(doc []byte) []byte {
 	if i := bytes.Index(doc, []byte("?>\n")); i >= 0 {
 		doc = doc[i+3:]
@@ -210,8 +209,8 @@ func wrapXAdES(doc []byte) []byte {
 	return bytes.Join([][]byte{[]byte(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<asic:XAdESSignatures xmlns:asic="` + nsASiC + `">`), doc, []byte(`</asic:XAdESSignatures>`)}, nil)
 }
 
-// cleanNames makes names fit for a container: none leads out of it, into
-// META-INF, or occurs twice.
+// cleanNames makes names valid for a container: none leads out of it, into META-INF, or occurs
+// twice.
 func cleanNames(files []ades.File) ([]ades.File, error) {
 	out := make([]ades.File, len(files))
 	seen := map[string]bool{}
@@ -233,9 +232,8 @@ func cleanNames(files []ades.File) ([]ades.File, error) {
 	return out, nil
 }
 
-// Parallel adds a signature over all files of a container to those that it
-// has, of the same kind as they. Options.Simple and Options.CAdES are taken
-// from the container.
+// Parallel adds a signature over all files of a container, of the same kind as the existing ones.
+// Options.Simple and Options.CAdES are determined by the container.
 func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	c, err := open(ctx, src)
@@ -246,7 +244,7 @@ func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Opti
 	if err != nil || format == ades.ODF || format == ades.OOXML {
 		return nil, ErrNotContainer
 	}
-	if err := c.sound(src); err != nil {
+	if err := c.prepareUpdate(src); err != nil {
 		return nil, err
 	}
 	o.Simple, o.CAdES = format == ades.ASiCS, len(c.of(roleCMS)) > 0
@@ -315,7 +313,7 @@ func appendXAdES(e *entry, signature []byte) ([]byte, error) {
 	return d.Splice(d.Append(d.Root(), string(signature)))
 }
 
-// nextNumber is one that no signature file of the container has.
+// nextNumber is a number that no signature file of the container has.
 func (c *container) nextNumber() int {
 	for n := 1; ; n++ {
 		free := true

@@ -16,10 +16,10 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// Read states the facts of a container: every signature, every time-stamp of
-// the container, and which files no signature covers. It returns a
-// *ades.MalformedError for what is no ZIP, ErrNotContainer for a ZIP without
-// signatures that is neither ASiC, OpenDocument nor a document of Office.
+// Read returns the facts of a container: every signature, every time-stamp of the container, and
+// which files no signature covers. It returns a *ades.MalformedError if the file is not a ZIP,
+// ErrNotContainer for a ZIP without signatures that is neither ASiC, OpenDocument nor an Office
+// document.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
 	c, err := open(ctx, src)
 	if err != nil {
@@ -55,24 +55,24 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 type reader struct {
 	ctx       context.Context
 	c         *container
-	lookup    func(uri string) *entry // the file that a reference is to
+	lookup    func(uri string) *entry // the file of a reference
 	doc       *ades.Document
 	manifests []*manifest
 	ids       map[string]bool
-	of        map[string][]*ades.Signature // signatures by the file they stand in
+	of        map[string][]*ades.Signature // signatures by file
 	stamped   map[*entry]bool              // files under an intact time-stamp
 }
 
 func (r *reader) problem(p ades.Problem) { r.doc.Problems = append(r.doc.Problems, p) }
 
-// signatures reads every signature file. One that cannot be read counts as a
-// broken signature, since that is what it claims to be.
+// signatures reads every signature file. An unreadable one counts as a broken signature, since that
+// is what it claims to be.
 func (r *reader) signatures() error {
 	for _, e := range r.c.of(roleManifest, roleArchive, roleRecordManifest) {
 		m, err := readManifest(e)
 		if err != nil {
 			r.problem(finding.ASiCManifestUnreadable.Problem(e.name, err))
-			e.role = roleStray // whatever it is
+			e.role = roleStray // whatever it really is
 			continue
 		}
 		r.manifests = append(r.manifests, m)
@@ -110,7 +110,7 @@ func (r *reader) unreadable(e *entry, err error) *ades.Signature {
 	}
 }
 
-// unique keeps ids apart: every signature file numbers its own.
+// unique makes ids unique: every signature file numbers its own.
 func (r *reader) unique(s *ades.Signature, file string) {
 	old := s.ID
 	for n := 2; r.ids[s.ID]; n++ {
@@ -129,8 +129,7 @@ func (r *reader) unique(s *ades.Signature, file string) {
 	}
 }
 
-// xml reads a file of XAdES signatures. References are to files of the
-// container by name.
+// xml reads a file of XAdES signatures, whose references are to files of the container by name.
 func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 	if e.Size() > limits.ZIPMeta {
 		return nil, finding.FileTooLarge.Malformed("ZIP", e.name, e.Size())
@@ -156,15 +155,14 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 		return nil, finding.ASiCNoSignature.New()
 	}
 	for _, s := range doc.Signatures {
-		s.ContentIsWhole = false // decided for the container below
+		s.ContentIsWhole = false // determined below for the container
 	}
 	return doc.Signatures, nil
 }
 
-// cms reads a CAdES signature: over a manifest that names it, else over the
-// one data object of an ASiC-S. One that carries content of its own was made
-// for that content and signs nothing here (EN 319 162-1 clauses 4.3.3.2 and
-// 4.4.3.2: the signature is detached).
+// cms reads a CAdES signature: over a manifest that refers to it, else over the one data object of
+// an ASiC-S. One with its own content was made for that content and signs nothing here (EN 319
+// 162-1, clauses 4.3.3.2 and 4.4.3.2: the signature is detached).
 func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 	if e.Size() > limits.ZIPMeta {
 		return nil, finding.FileTooLarge.Malformed("ZIP", e.name, e.Size())
@@ -206,7 +204,7 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 	return doc.Signatures, nil
 }
 
-// carries says that a CMS file has content of its own.
+// carries reports whether a CMS file has its own content.
 func carries(src ades.Source) bool {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
@@ -218,7 +216,7 @@ func carries(src ades.Source) bool {
 
 func fatal(s *ades.Signature, p ades.Problem) { s.Problems = append(s.Problems, p) }
 
-// name says which file a message digest is over.
+// name sets the file of a message digest.
 func (r *reader) name(s *ades.Signature, file string) {
 	for i := range s.References {
 		if s.References[i].Kind == "message-digest" {
@@ -227,8 +225,8 @@ func (r *reader) name(s *ades.Signature, file string) {
 	}
 }
 
-// manifestsOf finds the manifests that a signature or time-stamp is over. There
-// is one, or somebody has added another.
+// manifestsOf returns the manifests that a signature or time-stamp is over. More than one means
+// that another was added.
 func (r *reader) manifestsOf(name string) []*manifest {
 	var out []*manifest
 	for _, m := range r.manifests {
@@ -251,8 +249,8 @@ func (r *reader) entries(s *ades.Signature, m *manifest) {
 	}
 }
 
-// form notes what is wrong with the container as such. What makes readers see
-// different files is fatal to every signature in it.
+// form reports problems of the container itself. Those that make readers see different files are
+// fatal to every signature in it.
 func (r *reader) form() error {
 	for _, name := range r.c.twice {
 		same, err := r.equalTwins(name)
@@ -260,7 +258,7 @@ func (r *reader) form() error {
 			return err
 		}
 		if role := roleOf(name); same || role == roleXML || role == roleCMS || role == roleTimestamp {
-			r.problem(finding.ZIPNameTwice.Problem(name, name)) // equal, or all of them read
+			r.problem(finding.ZIPNameTwice.Problem(name, name)) // equal, or all of them are read
 			continue
 		}
 		r.c.problem(finding.ZIPNameTwiceDifferent.Problem(name, name))
@@ -299,7 +297,7 @@ func (r *reader) equalTwins(name string) (bool, error) {
 		}
 		d, err := e.digest(crypto.SHA256)
 		if err != nil {
-			r.c.accident(err)
+			r.c.recordError(err)
 			return false, r.c.failed
 		}
 		if first == nil {

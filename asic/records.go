@@ -10,21 +10,21 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// records reads the evidence records of the container (EN 319 162-1 clauses
-// 4.3.3.4 and 4.4.3.4) as time-stamps: over the files that an
-// ASiCEvidenceRecordManifest lists, or over the one data object.
+// records reads the evidence records of the container (EN 319 162-1, clauses 4.3.3.4 and 4.4.3.4)
+// as time-stamps: over the files listed in an ASiCEvidenceRecordManifest, or over the one data
+// object.
 func (r *reader) records() error {
 	for _, e := range r.c.of(roleRecord) {
 		raw, err := e.bytes()
 		if err != nil {
-			r.c.accident(err)
+			r.c.recordError(err)
 			r.problem(finding.ZIPEntryUnreadable.Problem(e.name, err))
 			continue
 		}
 		record, err := ers.Parse(raw)
 		if err != nil {
 			r.problem(finding.EvidenceRecordUnreadable.Problem(e.name, err))
-			e.role = roleStray // whatever it is
+			e.role = roleStray // whatever it really is
 			continue
 		}
 		objects, problem := r.recorded(e)
@@ -34,7 +34,7 @@ func (r *reader) records() error {
 		}
 		all, first, err := record.Facts(data, e.name)
 		if err != nil {
-			r.c.accident(err)
+			r.c.recordError(err)
 			if r.c.failed != nil {
 				return r.c.failed
 			}
@@ -62,8 +62,8 @@ func (r *reader) records() error {
 	return nil
 }
 
-// recorded lists the files that a record is for. A file that is not what the
-// manifest says takes the record with it.
+// recorded returns the files of a record. A file that does not match the manifest invalidates the
+// record.
 func (r *reader) recorded(e *entry) (objects []*entry, problem error) {
 	manifests := r.manifestsOf(e.name)
 	switch data := r.c.of(roleData); {

@@ -13,9 +13,9 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// source reads an entry at any place without holding it in memory. What is
-// stored is read where it lies; what is deflated is inflated as it is read,
-// forwards, and from the start again when a reader goes back.
+// source reads an entry at any offset without holding it in memory. Stored data is read directly;
+// deflated data is inflated forwards while it is read, and from the start again for an earlier
+// offset.
 type source struct {
 	c      *container
 	record record
@@ -29,8 +29,8 @@ type source struct {
 	pos int64
 }
 
-// counter counts what the inflater takes, byte by byte, so that content that
-// ends before its entry does is noticed.
+// counter counts the input of the inflater, byte by byte, so that content that ends before its
+// entry is noticed.
 type counter struct {
 	*bufio.Reader
 	n int64
@@ -59,13 +59,12 @@ func newSource(c *container, src ades.Source, r record) *source {
 	return s
 }
 
-// Size is the length that the directory states; an entry that turns out
-// shorter or longer fails to read.
+// Size is the length according to the directory; reading fails if the actual length differs.
 func (s *source) Size() int64 { return s.record.size }
 
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
-	if err := s.c.over(); err != nil {
+	if err := s.c.cancelled(); err != nil {
 		return 0, err
 	}
 	if s.stored {
@@ -89,7 +88,7 @@ func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	}
 	want := p[:min(int64(len(p)), s.record.size-off)]
 	n := 0
-	for n < len(want) { // in pieces, so that a caller who hangs up is heard
+	for n < len(want) { // in pieces, to notice a cancelled context
 		k, err := s.read(want[n:min(len(want), n+(256<<10))])
 		n += k
 		if err != nil {
@@ -115,9 +114,9 @@ func (s *source) restart() error {
 	return nil
 }
 
-// read fills p, pays for it, and checks length and checksum at the end.
+// read fills p, charges the budget, and checks length and checksum at the end.
 func (s *source) read(p []byte) (int, error) {
-	if err := s.c.over(); err != nil {
+	if err := s.c.cancelled(); err != nil {
 		return 0, err
 	}
 	n, err := io.ReadFull(s.r, p)
@@ -132,8 +131,8 @@ func (s *source) read(p []byte) (int, error) {
 	if s.pos < s.record.size {
 		return n, nil
 	}
-	// The last bytes are not handed out where the end is wrong: a reader who
-	// has got all that he asked for need not look at the error.
+	// The last bytes are withheld if the checks at the end fail: a reader that has everything it
+	// asked for need not look at the error.
 	var one [1]byte
 	if k, err := s.r.Read(one[:]); k > 0 || err != nil && !errors.Is(err, io.EOF) {
 		return 0, s.fail(err)
@@ -145,7 +144,7 @@ func (s *source) read(p []byte) (int, error) {
 		return 0, s.fail(errors.New("the checksum does not match"))
 	}
 	s.r.Close()
-	s.r, s.in, s.sum = nil, nil, nil // an archive keeps its entries, and may have thousands
+	s.r, s.in, s.sum = nil, nil, nil // free the inflater: an archive may have thousands of entries
 	return n, nil
 }
 

@@ -31,7 +31,7 @@ func (r *reader) timestamps() error {
 			return under.digest(h)
 		})
 		if err != nil {
-			r.c.accident(err)
+			r.c.recordError(err)
 			if r.c.failed != nil {
 				return r.c.failed
 			}
@@ -67,8 +67,8 @@ func (r *reader) stampedBy(m *manifest) *entry {
 	return nil
 }
 
-// covers lists what the files under a time-stamp prove to have existed. A file
-// that is not what the manifest says takes the whole time-stamp with it.
+// covers lists what the files under a time-stamp prove to have existed. A file that does not match
+// the manifest invalidates the whole time-stamp.
 func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
 	for _, o := range m.objects {
 		ref := r.c.check(o)
@@ -90,7 +90,7 @@ func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
 	}
 }
 
-// chain puts the ids of earlier time-stamps in place of their file names.
+// chain replaces the file names of earlier time-stamps by their ids.
 func (r *reader) chain() {
 	byFile := map[string]*ades.Timestamp{}
 	for _, ts := range r.doc.Timestamps {

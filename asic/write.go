@@ -17,8 +17,8 @@ type writer struct {
 	at time.Time
 }
 
-// newWriter begins a container with its media type: first, stored, and without
-// extra fields, so that it stands at a known offset.
+// newWriter begins a container with its media type: first, stored, and without extra fields, so
+// that it is at a known offset.
 func newWriter(w io.Writer, mime string, at time.Time) (*writer, error) {
 	z := &writer{z: zip.NewWriter(w), at: at.UTC()}
 	if mime == "" {
@@ -54,8 +54,8 @@ func (w *writer) file(f ades.File) error {
 	return nil
 }
 
-// copyAll takes over the entries of a container as they are compressed, but
-// for the media type, which is already there, and those that are replaced.
+// copyAll copies the compressed entries of a container, except for the media type, which is already
+// written, and replaced ones.
 func (w *writer) copyAll(c *container, replace map[string][]byte) error {
 	for _, e := range c.entries {
 		if e.role == roleMimetype {
@@ -74,7 +74,7 @@ func (w *writer) copyAll(c *container, replace map[string][]byte) error {
 	return nil
 }
 
-// copy takes an entry over, possibly under another name.
+// copy copies an entry, maybe under another name.
 func (w *writer) copy(e *entry, name string) error {
 	h := e.file.FileHeader
 	h.Name = name

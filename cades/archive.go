@@ -13,10 +13,10 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// hashIndex is an ats-hash-index of any of its three versions.
+// hashIndex is an ats-hash-index in any of its three versions.
 type hashIndex struct {
-	version              string // identifier of the attribute
-	value                []byte // as it stands: part of what is stamped
+	version              string // OID of the attribute
+	value                []byte // as found: it is part of what is time-stamped
 	hash                 crypto.Hash
 	certs, revs, unsigns [][]byte
 }
@@ -84,9 +84,9 @@ func contains(list [][]byte, sum []byte) bool {
 	return slices.ContainsFunc(list, func(l []byte) bool { return bytes.Equal(l, sum) })
 }
 
-// covered lists the values of an attribute that the index names. Version 3
-// (and the published version 2) take each value with its type; version 1, and
-// writers of version 2, take the attribute as a whole.
+// covered lists the values of an attribute that the index names. Version 3 (and the published
+// version 2) hash each value with its type; version 1, and some writers of version 2, hash the
+// attribute as a whole.
 func (x *hashIndex) covered(a cms.Attribute) [][]byte {
 	if contains(x.unsigns, x.sum(a.Raw)) || contains(x.unsigns, x.sum(a.Type, a.Set)) {
 		return a.Values
@@ -100,7 +100,7 @@ func (x *hashIndex) covered(a cms.Attribute) [][]byte {
 	return out
 }
 
-// complete reports whether everything that the index names is still there.
+// complete reports whether everything that the index names is still present.
 func (x *hashIndex) complete(sd *cms.SignedData, si *cms.SignerInfo) bool {
 	have := map[string]bool{}
 	for _, items := range [][][]byte{sd.Certificates, sd.Revocations} {
@@ -125,7 +125,7 @@ func (x *hashIndex) complete(sd *cms.SignedData, si *cms.SignerInfo) bool {
 	return true
 }
 
-// imprintV3 is what an archive-time-stamp-v3 is over (EN 319 122-1, 5.5.3).
+// imprintV3 is the data under an archive-time-stamp-v3 (EN 319 122-1, 5.5.3).
 func imprintV3(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo, content, index []byte) []byte {
 	d := h.New()
 	d.Write(cms.TLV(cms.TagOID, oid.Content(sd.ContentType)))
@@ -194,7 +194,7 @@ func (r *reader) coveredRevocations(x *hashIndex) []string {
 	return out
 }
 
-// coveredValue lists the facts inside one attribute value.
+// coveredValue lists the facts in one attribute value.
 func coveredValue(s *ades.Signature, id string, v []byte, before []*stamp) []string {
 	var out []string
 	switch id {
@@ -225,9 +225,8 @@ func coveredValue(s *ades.Signature, id string, v []byte, before []*stamp) []str
 	return out
 }
 
-// readV2 reads an archive-time-stamp or archive-time-stamp-v2. What they are
-// over was published in ways that differ in the encoding of the unsigned
-// attributes (TS 101 733, 1.8.3 and 2.2.1): each is tried.
+// readV2 reads an archive-time-stamp or archive-time-stamp-v2. Published versions differ in how the
+// unsigned attributes are encoded (TS 101 733, 1.8.3 and 2.2.1), so each encoding is tried.
 func (r *reader) readV2(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.Timestamp, error) {
 	var fact *ades.Timestamp
 	for _, unsigned := range unsignedForms(st, before, si) {
@@ -238,18 +237,17 @@ func (r *reader) readV2(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.T
 		}
 	}
 	if st.attr.OID == oid.AttrArchiveTimestamp {
-		fact.ImprintIntact = ades.Unknown // its first version left open what it is over
+		fact.ImprintIntact = ades.Unknown // its first version did not define the input
 	}
 	return fact, nil
 }
 
-// unsignedForms are the encodings of the unsigned attributes that were there
-// before a token.
+// unsignedForms are the possible encodings of the unsigned attributes that existed before a token.
 func unsignedForms(st *stamp, before []*stamp, si *cms.SignerInfo) [][]byte {
 	var whole, fields [][]byte
 	for _, a := range si.UnsignedAttrs {
 		if rank(a.OID) == 3 && !earlier(a, before) {
-			continue // this one, and those made later
+			continue // this time-stamp itself, and later ones
 		}
 		whole = append(whole, a.Raw)
 		fields = append(fields, a.Type, a.Set)

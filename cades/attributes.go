@@ -9,8 +9,8 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// signedAttributes encodes the SET OF that will be signed. Without a content
-// type it is that of a counter-signature.
+// signedAttributes encodes the SET OF signed attributes. Without a content type they are those of a
+// counter-signature.
 func signedAttributes(o settings, contentType string, digest []byte) ([]byte, error) {
 	attrs := [][]byte{
 		cms.NewAttribute(oid.AttrMessageDigest, cms.TLV(cms.TagOctetString, digest)),
@@ -42,7 +42,7 @@ func signedAttributes(o settings, contentType string, digest []byte) ([]byte, er
 	return cms.SetOf(cms.TagSet, attrs), nil
 }
 
-// encodePolicy writes the SignaturePolicyId.
+// encodePolicy encodes the SignaturePolicyId.
 func encodePolicy(p *ades.SignaturePolicy) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {

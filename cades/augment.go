@@ -15,13 +15,12 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// Augment raises every signature in a file to a level and writes the new file.
-// T adds a signature time-stamp where there is none; LT adds the validation
-// data of every chain; LTA adds an archive time-stamp, each time it is asked
-// for. What is there already keeps its bytes. A signature that does not verify
-// is not raised.
+// Augment raises every signature in a file to a level and writes the new file. T adds a signature
+// time-stamp if there is none; LT adds the validation data of every chain; LTA adds another archive
+// time-stamp each time. Existing data keeps its bytes. Augment refuses a file with a signature that
+// does not verify.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	a, err := openRaiser(src, r)
+	a, err := openAugmenter(src, r)
 	if err != nil {
 		return err
 	}
@@ -44,15 +43,15 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	return err
 }
 
-// raiser holds a file while it is raised.
-type raiser struct {
+// augmenter is a file being augmented.
+type augmenter struct {
 	sd     *cms.SignedData
 	in     surroundings
 	r      ades.AugmentOptions
-	signed []*ades.Signature // facts before anything was changed
+	signed []*ades.Signature // facts before the changes
 }
 
-func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
+func openAugmenter(src ades.Source, r ades.AugmentOptions) (*augmenter, error) {
 	if err := oid.CheckHash(r.Digest()); err != nil {
 		return nil, fmt.Errorf("cades: %w", err)
 	}
@@ -69,7 +68,7 @@ func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 	if len(sd.SignerInfos) == 0 {
 		return nil, ades.Malformed("CMS", "SignedData/signerInfos", "no signature")
 	}
-	a := &raiser{sd: sd, r: r, in: surroundings{content: sd.Content}}
+	a := &augmenter{sd: sd, r: r, in: surroundings{content: sd.Content}}
 	if sd.Content == nil && len(r.Detached) > 0 {
 		chosen, err := choose(sd, r.Detached)
 		if err != nil {
@@ -81,8 +80,8 @@ func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 	return a, nil
 }
 
-// intact refuses to lend time-stamps to a broken signature.
-func (a *raiser) intact() error {
+// intact returns an error if a signature is broken: a time-stamp would make it look valid.
+func (a *augmenter) intact() error {
 	var err error
 	if a.signed, err = readSignedData(a.sd, a.in); err != nil {
 		return err
@@ -95,7 +94,7 @@ func (a *raiser) intact() error {
 	return nil
 }
 
-func (a *raiser) stamp(ctx context.Context, digest []byte) ([]byte, error) {
+func (a *augmenter) stamp(ctx context.Context, digest []byte) ([]byte, error) {
 	token, err := a.r.Stamper.Stamp(ctx, a.r.Digest(), digest)
 	if err != nil {
 		return nil, fmt.Errorf("time-stamp: %w", err)
@@ -104,7 +103,7 @@ func (a *raiser) stamp(ctx context.Context, digest []byte) ([]byte, error) {
 }
 
 // stampSignatures adds a signature time-stamp to the signers without one.
-func (a *raiser) stampSignatures(ctx context.Context) error {
+func (a *augmenter) stampSignatures(ctx context.Context) error {
 	for i, si := range a.sd.SignerInfos {
 		if len(si.Unsigned(oid.AttrSignatureTimestamp)) > 0 {
 			continue
@@ -123,7 +122,7 @@ func (a *raiser) stampSignatures(ctx context.Context) error {
 }
 
 // addValidationData gathers certificates and revocation data for every chain.
-func (a *raiser) addValidationData(ctx context.Context) error {
+func (a *augmenter) addValidationData(ctx context.Context) error {
 	sigs, err := readSignedData(a.sd, a.in)
 	if err != nil {
 		return err
@@ -156,10 +155,9 @@ func addBundle(sd *cms.SignedData, b ades.Bundle) {
 	}
 }
 
-// addToToken puts validation data into the newest archive time-stamp of a
-// signer: where an archive-time-stamp-v2 covers the fields of the SignedData,
-// they must stay as they are.
-func (a *raiser) addToToken(i int, b ades.Bundle) error {
+// addToToken puts validation data into a signer's newest archive time-stamp. An
+// archive-time-stamp-v2 covers the fields of the SignedData, which must therefore not change.
+func (a *augmenter) addToToken(i int, b ades.Bundle) error {
 	si := a.sd.SignerInfos[i]
 	last := newestArchive(si)
 	if last == nil {
@@ -182,7 +180,7 @@ func (a *raiser) addToToken(i int, b ades.Bundle) error {
 	return err
 }
 
-// newestArchive is the archive time-stamp made last, nil when there is none.
+// newestArchive is the latest archive time-stamp, or nil.
 func newestArchive(si *cms.SignerInfo) *stamp {
 	var last *stamp
 	var at time.Time
@@ -195,7 +193,7 @@ func newestArchive(si *cms.SignerInfo) *stamp {
 	return last
 }
 
-// replaced is an attribute with one of its values changed for another.
+// replaced returns an attribute with one of its values replaced.
 func replaced(a cms.Attribute, old, with []byte) []byte {
 	values, found := make([][]byte, len(a.Values)), false
 	for i, v := range a.Values {
@@ -211,7 +209,7 @@ func replaced(a cms.Attribute, old, with []byte) []byte {
 }
 
 // stampArchives adds an archive-time-stamp-v3 to every signer.
-func (a *raiser) stampArchives(ctx context.Context) error {
+func (a *augmenter) stampArchives(ctx context.Context) error {
 	h := a.r.Digest()
 	if a.in.digest == nil {
 		return errors.New("the file does not carry the content, and it was not given")
@@ -236,7 +234,7 @@ func (a *raiser) stampArchives(ctx context.Context) error {
 	return nil
 }
 
-// newIndex is the ats-hash-index-v3 over everything there is now.
+// newIndex is the ats-hash-index-v3 over everything present.
 func newIndex(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo) []byte {
 	x := hashIndex{hash: h}
 	list := func(items [][]byte) []byte {
@@ -260,7 +258,7 @@ func newIndex(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo) []byte {
 	return cms.TLV(cms.TagSequence, cms.DigestAlgorithm(h), list(x.certs), list(x.revs), list(x.unsigns))
 }
 
-// withIndex puts the hash index into the token's unsigned attributes.
+// withIndex adds the hash index to the token's unsigned attributes.
 func withIndex(token, index []byte) ([]byte, error) {
 	sd, err := cms.ParseBytes(token)
 	if err != nil {
@@ -275,9 +273,8 @@ func withIndex(token, index []byte) ([]byte, error) {
 	return sd.Bytes()
 }
 
-// leaves are the certificates whose chains a set of signatures stands on:
-// signers, counter-signers, and the units of all their time-stamps. It is an
-// error when one of them is not in the file.
+// leaves returns the certificates whose chains need validation data: signers, counter-signers, and
+// the units of all their time-stamps. It is an error if one of them is not in the file.
 func leaves(sigs []*ades.Signature) ([][]byte, error) {
 	var out [][]byte
 	for _, s := range sigs {
@@ -300,8 +297,7 @@ func leaves(sigs []*ades.Signature) ([][]byte, error) {
 	return out, nil
 }
 
-// bundleOf is all evidence that a set of signatures and their time-stamps
-// carries.
+// bundleOf returns all evidence carried by signatures and their time-stamps.
 func bundleOf(sigs []*ades.Signature) ades.Bundle {
 	var b ades.Bundle
 	seen := map[string]bool{}

@@ -1,18 +1,15 @@
-// Package cades makes and reads CAdES signatures (EN 319 122-1): CMS
-// SignedData with the attributes that bind the signer's certificate, and, from
-// level T on, time-stamps and validation data.
+// Package cades creates and reads CAdES signatures (EN 319 122-1): CMS SignedData with attributes
+// that bind the signer's certificate, and, from level T on, time-stamps and validation data.
 //
-// Most callers want [Prepare] with a document, who signs ([ades.SignParams])
-// and [Options], have the digest signed, and call Finish on the [Draft]. [PrepareDigest] does the same where
-// only a digest is at hand (a PDF's byte range, a document that stays at
-// home), [Parallel] adds a signer to an existing file and [Counter] signs a
-// signature. [Augment] raises a file to T, LT or LTA, again and again; [Read]
-// states everything that can be found out about a file without a clock, a
-// network or an opinion.
+// Most callers call [Prepare] with a document, the signer's parameters ([ades.SignParams]) and
+// [Options], have the digest signed, and call Finish on the [Draft]. [PrepareDigest] does the same
+// if only a digest is available (a PDF's byte range, or a document that is kept elsewhere),
+// [Parallel] adds a signer to an existing file and [Counter] signs a signature. [Augment] raises a
+// file to T, LT or LTA, any number of times; [Read] returns all facts about a file, without a
+// clock, network access or judgement.
 //
-// Made are the baseline levels with archive-time-stamp-v3 and
-// ats-hash-index-v3. Read are also the older forms: C, X, XL, A with
-// archive-time-stamp and archive-time-stamp-v2.
+// It creates the baseline levels with archive-time-stamp-v3 and ats-hash-index-v3. It also reads
+// the older forms: C, X, XL, A with archive-time-stamp and archive-time-stamp-v2.
 package cades
 
 import (
@@ -26,23 +23,22 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Options are what CAdES has to choose from; the zero value carries the content.
+// Options of CAdES; the zero value includes the content.
 type Options struct {
 	// Detached leaves the content out of the file.
 	Detached bool
-	// Embedded makes the CMS for another container that records the signing
-	// time itself: a PDF (EN 319 142-1). It has no signing-time attribute and
-	// is always detached.
+	// Embedded makes the CMS for another container that records the signing time itself: a PDF (EN
+	// 319 142-1). It has no signing-time attribute and is always detached.
 	Embedded bool
 	// MimeType of the content for the mime-type attribute; empty for none.
 	MimeType string
-	// Policy makes the signature one under a policy (EPES); nil for none.
+	// Policy of the signature (EPES); nil for none.
 	Policy *ades.SignaturePolicy
-	// ContentTimestamps are tokens over the content, taken before signing.
+	// ContentTimestamps are tokens over the content, obtained before signing.
 	ContentTimestamps [][]byte
 }
 
-// settings are all that a signature is made with.
+// settings are all parameters of a signature.
 type settings struct {
 	ades.SignParams
 	Options
@@ -79,7 +75,7 @@ func certificates(o settings) [][]byte {
 	return out
 }
 
-// isRoot: a self-issued root proves nothing by being carried at level B.
+// isRoot reports whether c is a self-issued root, which is of no use in a signature at level B.
 func isRoot(c *x509.Certificate) bool {
 	return c.IsCA && bytes.Equal(c.RawSubject, c.RawIssuer) &&
 		(len(c.AuthorityKeyId) == 0 || bytes.Equal(c.AuthorityKeyId, c.SubjectKeyId))

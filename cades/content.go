@@ -9,7 +9,7 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// StampContent obtains a token over a content, for Options.ContentTimestamps.
+// StampContent obtains a token over content, for Options.ContentTimestamps.
 func StampContent(ctx context.Context, content ades.Source, s ades.Stamper, hash crypto.Hash) ([]byte, error) {
 	h := hash.New()
 	if _, err := io.Copy(h, io.NewSectionReader(content, 0, content.Size())); err != nil {

@@ -6,12 +6,11 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Level names the level of a signature as DSS spells it: "CAdES-BASELINE-B" to
-// "-LTA", the extended forms of EN 319 122-2 "CAdES-BES", "-EPES", "-T", "-C",
-// "-X", "-XL", "-LT", "-A", then "CAdES-ERS", or "CMS-NOT-ETSI". LT means that
-// the file carries what every chain in it needs, which the given function
-// decides for the certificates of the signer and of the time-stamps, the last
-// archive time-stamp left out.
+// Level names the level of a signature as DSS does: "CAdES-BASELINE-B" to "-LTA", the extended
+// forms of EN 319 122-2 "CAdES-BES", "-EPES", "-T", "-C", "-X", "-XL", "-LT", "-A", then
+// "CAdES-ERS", or "CMS-NOT-ETSI". LT means that the file has the validation data of every chain,
+// which complete decides for the certificates of the signer and of the time-stamps, except for the
+// last archive time-stamp.
 func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
 	if !cms.IsBES(s) {
 		return "CMS-NOT-ETSI"
@@ -53,7 +52,7 @@ func longTerm(s *ades.Signature, doc *ades.Document) string {
 	return "BASELINE-LT"
 }
 
-// extended is the form that a signature with complete references has.
+// extended is the form of a signature with complete references.
 func extended(s *ades.Signature, whole, archived bool) string {
 	x := stampedBy(s, ades.SigAndRefs) || stampedBy(s, ades.RefsOnly)
 	switch {
@@ -67,7 +66,7 @@ func extended(s *ades.Signature, whole, archived bool) string {
 	return "C"
 }
 
-// hasReferences: attributes that a baseline signature at LT must not have.
+// hasReferences reports attributes that a baseline signature at LT must not have.
 func hasReferences(s *ades.Signature) bool {
 	for _, name := range []string{
 		"certificate-values", "revocation-values", "complete-certificate-references",
@@ -80,8 +79,8 @@ func hasReferences(s *ades.Signature) bool {
 	return false
 }
 
-// isTimestamped: there is a signature time-stamp, and all of them were made
-// while the signing certificate was valid.
+// isTimestamped reports whether there is a signature time-stamp, and all of them were made while
+// the signing certificate was valid.
 func isTimestamped(s *ades.Signature) bool {
 	found := false
 	cert, err := pkix.ParseCertificate(s.SigningCertificate)

@@ -15,8 +15,8 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// Read states the facts of a CMS file: binary, PEM or base64. A time-stamp
-// token on its own is stated as what it is.
+// Read returns the facts of a CMS file: binary, PEM or base64. A time-stamp token on its own is
+// reported as such.
 func Read(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	if in, ok := src.(*handoff.SignedData); ok {
 		signatures, err := readSignedData(in.Parsed, surroundings{content: in.Content, digest: in.Digest, certificates: r.Certificates})
@@ -26,7 +26,7 @@ func Read(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Docum
 	return doc, err
 }
 
-// readFile also says whether a file carries content of its own.
+// readFile also returns whether a file contains its content.
 func readFile(ctx context.Context, src ades.Source, r ades.ReadOptions) (doc *ades.Document, carries bool, err error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
@@ -36,7 +36,7 @@ func readFile(ctx context.Context, src ades.Source, r ades.ReadOptions) (doc *ad
 	if err != nil {
 		return nil, false, err
 	}
-	// Everything but the content is held in memory, and so is what was armoured.
+	// Everything but the content is held in memory, including decoded armour.
 	held := bin.Size()
 	if sd.Content != nil && bin.Size() == src.Size() {
 		held -= sd.Content.Size()
@@ -77,25 +77,23 @@ func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.
 	return doc, coverage(ctx, doc, content, chosen, r.Detached)
 }
 
-// outside notes what stands around the ContentInfo: another document there is
-// what other readers may show.
+// outside notes data around the ContentInfo: other readers may show a document there.
 func outside(doc *ades.Document, src, bin ades.Source, sd *cms.SignedData) {
 	ambiguous(doc, cms.AroundArmour(src))
 	ambiguous(doc, cms.After(bin, sd.Length))
 	ambiguous(doc, cms.Beside(bin, sd.Content))
 }
 
-// coverage states the parts: the content that was signed, and everything that
-// the caller gave as content. A given file that is not the content is covered
-// by nobody; where none of them is, each signature is held to have failed on
-// them, since they are what the caller asks about.
+// coverage adds the parts: the signed content, and every file given as content. A given file other
+// than the content is covered by no signature; if none of them is the content, every signature
+// fails on them, since they are what the caller asks about.
 func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen int, given []ades.File) error {
 	carried := chosen < 0 && content.Source != nil
 	covers := func(s *ades.Signature) bool {
 		return s.Intact() != ades.No && len(s.References) > 0 && s.References[0].Intact == ades.Yes
 	}
 	part := ades.Part{Kind: ades.ContentPart, Name: content.Name}
-	handed := false // content of a broken signature is not what somebody signed
+	handed := false // content of a broken signature is not returned
 	for _, s := range doc.Signatures {
 		s.ContentIsWhole = content.Source != nil
 		if covers(s) {
@@ -141,8 +139,8 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 	return nil
 }
 
-// choose picks the file that a detached signature is over: the only one, or
-// the first whose digest is the one that some signer signed.
+// choose picks the file of a detached signature: the only one, or the first whose digest a signer
+// signed.
 func choose(sd *cms.SignedData, files []ades.File) (int, error) {
 	for i, f := range files[:len(files)-1] {
 		match, err := matches(sd, f.Source)
@@ -168,12 +166,12 @@ func matches(sd *cms.SignedData, src ades.Source) (bool, error) {
 	return false, nil
 }
 
-// surroundings are what a SignedData may need that it does not carry.
+// surroundings are what a SignedData needs but may not contain.
 type surroundings struct {
-	content      ades.Source                       // that is signed; nil when it is not at hand
-	digest       func(crypto.Hash) ([]byte, error) // of the content; nil means by reading it
-	certificates [][]byte                          // found elsewhere (a PDF's DSS dictionary)
-	cancelled    func() error                      // why to give up, asked before each signer; nil never does
+	content      ades.Source                       // the signed content; nil if not available
+	digest       func(crypto.Hash) ([]byte, error) // of the content; nil: computed from content
+	certificates [][]byte                          // from elsewhere (a PDF's DSS dictionary)
+	cancelled    func() error                      // asked before each signer whether to give up; nil: never
 }
 
 func readSignedData(sd *cms.SignedData, in surroundings) ([]*ades.Signature, error) {
@@ -204,8 +202,8 @@ func readSignedData(sd *cms.SignedData, in surroundings) ([]*ades.Signature, err
 		}
 		switch {
 		case sd.ContentType != oid.Data && si.RawSignedAttrs == nil:
-			// Only signed attributes bind the type of the content, and they must be
-			// there where it is another than id-data (RFC 5652, 5.3).
+			// Only signed attributes bind the content type; they are required for types other than
+			// id-data (RFC 5652, 5.3).
 			s.Problems = append(s.Problems, finding.CMSTypeUnsigned.Problem("SignedData/encapContentInfo"))
 		case sd.ContentType != oid.Data:
 			s.Problems = append(s.Problems, finding.CMSTypeOther.Problem("SignedData/encapContentInfo"))
@@ -228,7 +226,7 @@ type reader struct {
 	certs   [][]byte
 	subject cms.Subject
 	common  []ades.Evidence // of the SignedData, shared by its signers
-	copies  int             // of common, in entries
+	copies  int             // entries copied from common
 }
 
 func (r *reader) signer(si *cms.SignerInfo, subject cms.Subject, path string, depth int) (*ades.Signature, error) {
@@ -244,7 +242,7 @@ func (r *reader) signer(si *cms.SignerInfo, subject cms.Subject, path string, de
 	return s, r.timestamps(s, si)
 }
 
-// evidenceOf makes facts of DER values.
+// evidenceOf appends DER values as evidence.
 func evidenceOf(out []ades.Evidence, kind ades.EvidenceKind, origin string, raw [][]byte) []ades.Evidence {
 	for _, b := range raw {
 		out = append(out, ades.Evidence{Kind: kind, Origin: origin, Raw: b})
@@ -252,9 +250,8 @@ func evidenceOf(out []ades.Evidence, kind ades.EvidenceKind, origin string, raw 
 	return out
 }
 
-// evidence is what the SignedData carries, and the attributes of this signer.
-// Signers without such attributes share it; thousands of copies are not made
-// for those who have some.
+// evidence is that of the SignedData and of this signer's attributes. Signers without such
+// attributes share one slice, and the number of copies for the others is bounded.
 func (r *reader) evidence(si *cms.SignerInfo) []ades.Evidence {
 	if r.common == nil {
 		r.common = evidenceOf(r.common, ades.EvidenceCertificate, "SignedData", r.sd.X509())
@@ -271,7 +268,7 @@ func (r *reader) evidence(si *cms.SignerInfo) []ades.Evidence {
 	return append(r.common[:len(r.common):len(r.common)], own...)
 }
 
-// ownEvidence is what the attributes of a signer carry.
+// ownEvidence is the evidence in a signer's attributes.
 func ownEvidence(si *cms.SignerInfo) []ades.Evidence {
 	var out []ades.Evidence
 	add := func(kind ades.EvidenceKind, origin string, raw [][]byte) { out = evidenceOf(out, kind, origin, raw) }
@@ -292,7 +289,7 @@ func ownEvidence(si *cms.SignerInfo) []ades.Evidence {
 	return out
 }
 
-// counters reads the counter-signatures of a signature, and theirs.
+// counters reads the counter-signatures of a signature, recursively.
 func (r *reader) counters(s *ades.Signature, si *cms.SignerInfo, depth int) error {
 	n := 0
 	for _, a := range si.Unsigned(oid.AttrCounterSignature) {
@@ -317,7 +314,7 @@ func (r *reader) counters(s *ades.Signature, si *cms.SignerInfo, depth int) erro
 	return nil
 }
 
-// digestOf digests octets that are at hand.
+// digestOf returns a digest function over the given octets.
 func digestOf(parts ...[]byte) func(crypto.Hash) ([]byte, error) {
 	return func(h crypto.Hash) ([]byte, error) { return oid.Sum(h, parts...), nil }
 }

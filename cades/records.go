@@ -13,15 +13,14 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// maxRecords bounds the evidence records of one SignedData: each is over all of
-// it.
+// maxRecords bounds the evidence records of one SignedData, each of which covers all of it.
 const maxRecords = 16
 
 // evidenceRecord is a value of the attribute of RFC 4998, appendix A.
 type evidenceRecord struct {
 	signer   int
 	value    []byte
-	external bool // over the content as well, as an object of its own
+	external bool // also over the content, as a data object of its own
 	record   *ers.Record
 	made     time.Time
 }
@@ -30,8 +29,8 @@ func isRecord(id string) bool {
 	return id == oid.AttrEvidenceRecord || id == oid.AttrEvidenceRecordExt
 }
 
-// records reads the evidence records that signers carry, the first by the RFC.
-// Each is over the SignedData as it stood without it and those made later.
+// records reads the evidence records of the signers, oldest first. Each is over the SignedData
+// without itself and later records.
 func (r *reader) records(out []*ades.Signature) error {
 	var list []evidenceRecord
 	for i, si := range r.sd.SignerInfos {
@@ -69,7 +68,7 @@ func (r *reader) records(out []*ades.Signature) error {
 	return nil
 }
 
-// record states the time-stamps of one record.
+// record adds the time-stamps of one record.
 func (r *reader) record(one evidenceRecord, later []evidenceRecord, out []*ades.Signature) error {
 	before, err := r.sd.WithoutUnsigned(func(value []byte) bool {
 		return slices.ContainsFunc(later, func(l evidenceRecord) bool { return bytes.Equal(l.value, value) })
@@ -101,7 +100,7 @@ func (r *reader) record(one evidenceRecord, later []evidenceRecord, out []*ades.
 	return nil
 }
 
-// octets are an object that is known by its digests.
+// octets is a data object known by its digests.
 type octets struct {
 	digest func(crypto.Hash) ([]byte, error)
 }

@@ -11,7 +11,7 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Draft is a signature that wants only its value. It implements [ades.Draft].
+// Draft is a signature that lacks only its value. It implements [ades.Draft].
 type Draft struct {
 	opts   settings
 	attrs  []byte // SET OF signed attributes
@@ -20,9 +20,8 @@ type Draft struct {
 	place  func(sd *cms.SignedData, signer *cms.SignerInfo) error
 }
 
-// Prepare makes the draft of a signature over a document. The document is read
-// once now for its digest, and once more in Finish unless the signature is
-// detached.
+// Prepare makes the draft of a signature over a document. It reads the document for its digest;
+// Finish reads it again unless the signature is detached.
 func Prepare(src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
@@ -39,8 +38,8 @@ func Prepare(src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	return draft(sd, oid.Data, digest, o)
 }
 
-// PrepareDigest makes the draft of a detached signature over content of which
-// only the digest is known. The digest is made with [Hash].
+// PrepareDigest makes the draft of a detached signature over content of which only the digest is
+// known. The digest is made with [Hash].
 func PrepareDigest(digest []byte, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
@@ -52,9 +51,8 @@ func PrepareDigest(digest []byte, p ades.SignParams, opts Options) (*Draft, erro
 	return draft(&cms.SignedData{ContentType: oid.Data}, oid.Data, digest, o)
 }
 
-// Parallel makes the draft of one more signature beside those in a file. The
-// signatures that are there keep their bytes. Content that the file does not
-// carry is given.
+// Parallel makes the draft of one more signature beside those in a file. Existing signatures keep
+// their bytes. content is needed if the file does not contain it.
 func Parallel(src, content ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
@@ -80,8 +78,8 @@ func Parallel(src, content ades.Source, p ades.SignParams, opts Options) (*Draft
 	return draft(sd, sd.ContentType, digest, o)
 }
 
-// Counter makes the draft of a counter-signature over the signature with the
-// given id (as [Read] states it); an empty id means the only one.
+// Counter makes the draft of a counter-signature over the signature with the given id (see [Read]);
+// an empty id means the only one.
 func Counter(src ades.Source, id string, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
@@ -112,7 +110,7 @@ func Counter(src ades.Source, id string, p ades.SignParams, opts Options) (*Draf
 	return draft, nil
 }
 
-// open reads a file in any of the forms in which CMS comes.
+// open parses a file in any encoding of CMS.
 func open(src ades.Source) (*cms.SignedData, error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
@@ -133,8 +131,8 @@ func find(sd *cms.SignedData, id string) (int, error) {
 	return 0, fmt.Errorf("cades: signature %q: %w", id, ades.ErrNotFound)
 }
 
-// mayGrow refuses to add certificates under an archive time-stamp that covers
-// the certificates field as a whole (versions 1 and 2).
+// mayGrow returns an error if an archive time-stamp covers the certificates field as a whole
+// (versions 1 and 2), so that no certificates can be added.
 func mayGrow(sd *cms.SignedData) error {
 	for _, si := range sd.SignerInfos {
 		if len(si.Unsigned(oid.AttrArchiveTimestamp))+len(si.Unsigned(oid.AttrArchiveTimestampV2)) > 0 {
@@ -157,26 +155,25 @@ func appendSigner(sd *cms.SignedData, signer *cms.SignerInfo) error {
 	return nil
 }
 
-// ToBeSigned is the DER encoding of the signed attributes.
+// ToBeSigned returns the DER encoding of the signed attributes.
 func (d *Draft) ToBeSigned() []byte { return d.attrs }
 
-// Digest of ToBeSigned.
+// Digest returns the digest of ToBeSigned.
 func (d *Draft) Digest() []byte { return d.digest }
 
-// Value has the key sign the draft.
+// Value signs the draft with key.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
 	return ades.Value(key, d.opts.SignParams, d.attrs, d.digest)
 }
 
-// Finish writes the ContentInfo with the signature. It can be called again
-// with another value.
+// Finish writes the ContentInfo with the signature. It can be called again with another value.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
 	alg, err := cms.SignatureAlgorithm(d.opts.Certificate.PublicKey, cms.HashFor(d.opts.SignParams), d.opts.PSS)
 	if err != nil {
 		return fmt.Errorf("cades: %w", err)
 	}
 	digestAlg := cms.DigestAlgorithm(cms.HashFor(d.opts.SignParams))
-	// Raw is all that writing needs; what was just encoded is not parsed again.
+	// Writing needs only Raw, so the rest is not parsed.
 	signer := &cms.SignerInfo{Version: 1, Raw: cms.NewSigner{
 		Issuer: d.opts.Certificate.RawIssuer, Serial: cms.EncodeInteger(d.opts.Certificate.SerialNumber),
 		DigestAlgorithm: digestAlg, SignedAttrs: d.attrs, SignatureAlgorithm: alg, Signature: value,

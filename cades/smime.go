@@ -15,7 +15,7 @@ import (
 	"rogito.dev/rogito/internal/pec"
 )
 
-// IsSMIME reports whether a message is one that S/MIME signs.
+// IsSMIME reports whether a message has an S/MIME signature.
 func IsSMIME(src ades.Source) bool {
 	head := make([]byte, min(src.Size(), 64<<10))
 	n, _ := src.ReadAt(head, 0)
@@ -26,8 +26,8 @@ func IsSMIME(src ades.Source) bool {
 	return isSignature(e.Params["protocol"]) && e.Type == "multipart/signed" || isOpaque(e.Type)
 }
 
-// openMessage is the message in a file, or the one that it forwards: a message/rfc822
-// holds another as it was (RFC 2046, 5.2.1).
+// openMessage parses the message in a file, or the one that it forwards as message/rfc822 (RFC
+// 2046, 5.2.1).
 func openMessage(raw []byte) (*message.Entity, error) {
 	raw, ambiguous := message.Begin(raw)
 	for range maxForwarded {
@@ -62,9 +62,9 @@ func isOpaque(mediaType string) bool {
 	return mediaType == "application/pkcs7-mime" || mediaType == "application/x-pkcs7-mime"
 }
 
-// ReadSMIME states the facts of a message that S/MIME signs (RFC 8551): a
-// multipart/signed, whose first part is signed by its second, or a message that
-// is a SignedData. What is signed is the MIME entity, header and all.
+// ReadSMIME returns the facts of an S/MIME message (RFC 8551): a multipart/signed, whose second
+// part signs the first, or a message that is a SignedData. The signed content is the MIME entity
+// with its header.
 func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	if src.Size() > limits.Armour {
 		return nil, finding.FileTooLarge.Malformed("MIME", "", src.Size())
@@ -117,8 +117,8 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 		}}}, nil
 	}
 	var doc *ades.Document
-	// Signed is the canonical form; programs that sign in binary leave the line
-	// breaks as they are. The digest decides.
+	// The canonical form is signed; programs that sign in binary keep the line breaks. The digest
+	// decides which it was.
 	for _, content := range [][]byte{message.Canonical(m.Parts[0].Raw), m.Parts[0].Raw} {
 		with := r
 		with.Detached = append([]ades.File{{Source: bytes.NewReader(content)}}, r.Detached...)
@@ -139,8 +139,8 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 	return doc, nil
 }
 
-// ambiguous makes a document that readers may take in two ways a broken one;
-// why is nil where they do not.
+// ambiguous adds a fatal problem to a document that readers may interpret in two ways, unless why
+// is nil.
 func ambiguous(doc *ades.Document, why error) {
 	if why == nil {
 		return

@@ -14,7 +14,7 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// timestampAttrs are the attributes that hold tokens.
+// timestampAttrs are the attributes that contain tokens.
 var timestampAttrs = map[string]ades.TimestampKind{
 	oid.AttrContentTimestamp:   ades.ContentTimestamp,
 	oid.AttrSignatureTimestamp: ades.SignatureTimestamp,
@@ -30,12 +30,12 @@ var timestampAttrs = map[string]ades.TimestampKind{
 type stamp struct {
 	attr   cms.Attribute
 	token  []byte
-	parsed *tsp.Token // nil when it cannot be
+	parsed *tsp.Token // nil if it cannot be parsed
 	fact   *ades.Timestamp
 }
 
-// facts of a token, which is parsed once: parsing it twice was a twentieth of
-// judging a CAdES-LT anew.
+// facts of a token, which is parsed only once: parsing it twice took 5 % of judging a CAdES-LT
+// again.
 func (st *stamp) facts(imprint func(crypto.Hash) ([]byte, error), more [][]byte) (*ades.Timestamp, error) {
 	if st.parsed == nil {
 		return tsp.Read(st.token, imprint, more...)
@@ -43,8 +43,8 @@ func (st *stamp) facts(imprint func(crypto.Hash) ([]byte, error), more [][]byte)
 	return st.parsed.Facts(imprint, more...)
 }
 
-// timestamps reads the tokens of a signer: the archive ones last, and oldest
-// first, since each of those covers what was there before it.
+// timestamps reads the tokens of a signer. Archive time-stamps come last, oldest first, since each
+// covers the earlier ones.
 func (r *reader) timestamps(s *ades.Signature, si *cms.SignerInfo) error {
 	stamps := collect(si)
 	for _, st := range stamps {
@@ -93,8 +93,8 @@ func collect(si *cms.SignerInfo) []*stamp {
 	return out
 }
 
-// rank is the order in which the kinds of time-stamps build on each other; 3
-// is an archive time-stamp, 4 is none.
+// rank is the order in which the kinds of time-stamps build on each other; 3 is an archive
+// time-stamp, 4 is no time-stamp.
 func rank(id string) int {
 	switch timestampAttrs[id] {
 	case "":
@@ -109,7 +109,7 @@ func rank(id string) int {
 	return 3
 }
 
-// read states the facts of one token, given those before it.
+// read returns the facts of one token, given the earlier ones.
 func (r *reader) read(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.Timestamp, error) {
 	switch st.attr.OID {
 	case oid.AttrContentTimestamp:
@@ -127,8 +127,8 @@ func (r *reader) read(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.Tim
 	return r.readV2(st, before, si)
 }
 
-// attributeFields are attrType and attrValues of the attributes of a type, as
-// the time-stamps of the C and X forms take them.
+// attributeFields returns attrType and attrValues of the attributes of a type, the input of the
+// time-stamps of the C and X forms.
 func attributeFields(si *cms.SignerInfo, id string) [][]byte {
 	var out [][]byte
 	for _, a := range si.Unsigned(id) {
@@ -173,7 +173,7 @@ func (r *reader) covers(s *ades.Signature, si *cms.SignerInfo, st *stamp, before
 	return out
 }
 
-// stamped are the ids of a token and of what it carries.
+// stamped returns the ids of a token and of the facts in it.
 func stamped(st *stamp) []string {
 	out := []string{st.fact.ID}
 	if st.fact.Signature != nil {
@@ -185,8 +185,8 @@ func stamped(st *stamp) []string {
 	return out
 }
 
-// referenced are the pieces of evidence whose digest stands in the references:
-// since those were stamped, the pieces existed.
+// referenced returns the evidence whose digest is in the references, which proves that it existed
+// when the references were time-stamped.
 func referenced(s *ades.Signature, refs [][]byte) []string {
 	all := bytes.Join(refs, nil)
 	var out []string
@@ -208,7 +208,7 @@ func referenced(s *ades.Signature, refs [][]byte) []string {
 	return out
 }
 
-// coversV2: everything that the SignedData and the signer carried then.
+// coversV2 lists everything in the SignedData and the signer at that time.
 func coversV2(s *ades.Signature, before []*stamp) []string {
 	var out []string
 	for _, e := range s.Evidence {
@@ -234,7 +234,7 @@ func counterIDs(c *ades.Signature) []string {
 	return out
 }
 
-// contentDigest is the digest of the content, nil when it is not at hand.
+// contentDigest is the digest of the content, or nil if it is not available.
 func (r *reader) contentDigest(h crypto.Hash) ([]byte, error) {
 	if r.in.digest == nil {
 		return nil, nil

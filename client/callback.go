@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// ErrCallback says that a callback is not from the server: its signature is
-// wrong or missing, or it is older than five minutes.
+// ErrCallback: a callback is not from the server: its signature is wrong or missing, or it is older
+// than five minutes.
 var ErrCallback = errors.New("rogito: the callback is not signed with this secret, or is too old")
 
 // tolerance is how far the clocks of server and receiver may be apart.
 const tolerance = 5 * time.Minute
 
-// VerifyCallback checks the signature of a callback (Standard Webhooks) over its
-// body, byte for byte as it came. Secrets are those of GET /callbacks/secret,
-// whsec_…; one that fits will do, so that a rotation breaks nothing.
+// VerifyCallback checks the signature of a callback (Standard Webhooks) over its unchanged body.
+// Secrets are those of GET /callbacks/secret, whsec_…; one match is enough, so that rotation does
+// not break anything.
 func VerifyCallback(h http.Header, body []byte, now time.Time, secrets ...string) error {
 	id, at := h.Get("webhook-id"), h.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(at, 10, 64)
@@ -57,10 +57,10 @@ type Delivery struct {
 	Custom json.RawMessage // what the request gave as Callback.Custom
 }
 
-// Signature is the record that a callback of a signature tells of.
+// Signature is the record in a callback of a signature.
 func (d *Delivery) Signature() (*Record, error) { return decode[Record](d.Data) }
 
-// Certificate is what a callback of an order tells of.
+// Certificate is the content of a callback of an order.
 func (d *Delivery) Certificate() (*Certificate, error) { return decode[Certificate](d.Data) }
 
 func decode[D any](b []byte) (*D, error) {

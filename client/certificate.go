@@ -22,7 +22,7 @@ type Order struct {
 	IdempotencyKey string `json:"-"` // empty: one is made
 }
 
-// Subject is what is to stand in a certificate, as far as it is known.
+// Subject is the data for a certificate, as far as it is known.
 type Subject struct {
 	GivenName              string `json:"givenName,omitzero"`
 	Surname                string `json:"surname,omitzero"`
@@ -73,14 +73,14 @@ func (c *Client) Buy(ctx context.Context, kind Kind, o Order) (*Certificate, err
 	return c.Certificate(ctx, bought.ID)
 }
 
-// Certificate is an order or certificate as it is now.
+// Certificate is the current state of an order or certificate.
 func (c *Client) Certificate(ctx context.Context, id string) (*Certificate, error) {
 	x, _, err := ask[*Certificate](ctx, c, &call{method: http.MethodGet, path: "/certificates/" + url.PathEscape(id)})
 	return x, err
 }
 
-// Certificates are those of the account, newest first, asked for as they are
-// taken. State filters them; empty: all.
+// Certificates returns those of the account, newest first, fetching them on demand. state filters
+// them; empty means all.
 func (c *Client) Certificates(ctx context.Context, state string) iter.Seq2[Certificate, error] {
 	return pages(ctx, c, "/certificates", state, func(k Certificate) string { return k.ID })
 }
@@ -90,7 +90,7 @@ func (c *Client) Suspend(ctx context.Context, id string) (*Certificate, error) {
 	return c.change(ctx, id, "suspend")
 }
 
-// Resume takes a certificate off hold.
+// Resume ends the hold of a certificate.
 func (c *Client) Resume(ctx context.Context, id string) (*Certificate, error) {
 	return c.change(ctx, id, "resume")
 }

@@ -65,7 +65,7 @@ type Error struct {
 	RetryAfter time.Duration // when to come back; 0 where the server does not say
 }
 
-// Error says what the server said.
+// Error is the server's message.
 func (e *Error) Error() string {
 	return fmt.Sprintf("rogito: %s (status %d, code %d, request %s)", e.Message, e.Status, e.Code, e.RequestID)
 }
@@ -77,7 +77,7 @@ const stillRunning = 150
 type call struct {
 	method, path string
 	query        url.Values
-	body         func() (io.Reader, error) // anew for each attempt; nil: none
+	body         func() (io.Reader, error) // called for each attempt; nil: none
 	contentType  string
 	accept       string
 	key          string // idempotency
@@ -121,8 +121,7 @@ func (c *Client) send(ctx context.Context, o *call) (*http.Response, error) {
 // longestWait is what a server may ask for before the caller decides.
 const longestWait = 30 * time.Second
 
-// worthRepeating says whether an error may be gone in a moment. One of making
-// the request will not be.
+// worthRepeating reports whether an error may be transient. An error of making the request is not.
 func worthRepeating(err error) (bool, time.Duration) {
 	var no *Error
 	var wire *url.Error

@@ -87,8 +87,8 @@ func signBody(members map[string]any, docs []Document) (io.Reader, error) {
 	return io.MultiReader(parts...), nil
 }
 
-// base64Reader encodes a document as it is read. It is opened when its turn
-// comes, and closed at its end.
+// base64Reader encodes a document while reading it. It is opened when it is first read, and closed
+// at its end.
 type base64Reader struct {
 	open func() (io.ReadCloser, error)
 	src  io.ReadCloser

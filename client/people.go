@@ -22,7 +22,7 @@ const (
 	PersonExpired       = "EXPIRED"
 )
 
-// Person is somebody who is asked to sign in a browser.
+// Person is someone who is asked to sign in a browser.
 type Person struct {
 	Name           string           `json:"name"`
 	Surname        string           `json:"surname"`
@@ -115,8 +115,8 @@ func (c *Client) Remind(ctx context.Context, record, person string) error {
 	return err
 }
 
-// Replace asks somebody else in the place of a person who has not proven an address
-// yet. The old link ends.
+// Replace asks another person instead of one who has not yet confirmed an address. The old link
+// becomes invalid.
 func (c *Client) Replace(ctx context.Context, record, person string, by Person) (*Record, error) {
 	members := map[string]string{}
 	for name, value := range map[string]string{"name": by.Name, "surname": by.Surname, "email": by.Email, "mobile": by.Mobile} {

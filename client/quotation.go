@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// Quotation is the OMI zone at a place in Italy, with what property costs there.
+// Quotation is the OMI zone at a place in Italy, with its property prices.
 type Quotation struct {
 	Year          int              `json:"year"`
 	Semester      int              `json:"semester"`
 	Location      LatLng           `json:"location"`
-	Distance      float64          `json:"distance"` // metres, where the nearest zone was asked for
+	Distance      float64          `json:"distance"` // metres, if the nearest zone was asked for
 	Region        string           `json:"region"`
 	ProvinceCode  string           `json:"province_code"`
 	Municipality  string           `json:"municipality"`
@@ -21,7 +21,7 @@ type Quotation struct {
 	OMIZone       string           `json:"omi_zone"`
 	Zone          QuotationZone    `json:"zone"`
 	Values        []QuotationValue `json:"values"`
-	Geometry      []Polygon        `json:"geometry"` // where it was asked for
+	Geometry      []Polygon        `json:"geometry"` // if asked for
 }
 
 // LatLng is a place, in degrees.
@@ -30,7 +30,7 @@ type LatLng struct {
 	Lng float64 `json:"lng"`
 }
 
-// QuotationZone is what the source says of a zone.
+// QuotationZone is the source's description of a zone.
 type QuotationZone struct {
 	Description           string `json:"description"`
 	PrevalentPropertyType string `json:"prevalent_property_type"`
@@ -62,16 +62,15 @@ type Polygon struct {
 	Holes    [][]LatLng `json:"holes"`
 }
 
-// Place asks for a quotation.
+// Place is a query for a quotation.
 type Place struct {
 	Latitude, Longitude float64
 	Semester            string // such as 2018/2; empty: the active one
 	Geometry            string // full, simplified or none; empty: none
-	Nearest             int    // metres: outside every zone, the nearest within them
+	Nearest             int    // metres: outside every zone, the nearest within this distance
 }
 
-// Quotation looks a place up; nil where no zone is. Source of the data: Agenzia
-// Entrate - OMI.
+// Quotation looks up a place; nil if there is no zone. Source of the data: Agenzia Entrate - OMI.
 func (c *Client) Quotation(ctx context.Context, p Place) (*Quotation, error) {
 	q := url.Values{
 		"latitude":  {strconv.FormatFloat(p.Latitude, 'f', -1, 64)},
@@ -94,7 +93,7 @@ func (c *Client) Quotation(ctx context.Context, p Place) (*Quotation, error) {
 	return found, nil
 }
 
-// Estimate is what a property comes to by the quotation of its zone: not an appraisal.
+// Estimate applies the quotation of a zone to a property: not an appraisal.
 type Estimate struct {
 	Year             int           `json:"year"`
 	Semester         int           `json:"semester"`
@@ -112,7 +111,7 @@ type Estimate struct {
 	SurfaceKind      string        `json:"surface_kind"` // gross or net
 	Sale             *PriceRange   `json:"sale"`         // euro; nil: not quoted
 	Rent             *PriceRange   `json:"rent"`         // euro a month; nil: not quoted
-	Yield            *Yield        `json:"yield"`        // gross, per cent a year; nil where a side is not quoted
+	Yield            *Yield        `json:"yield"`        // gross, per cent per year; nil if a side is not quoted
 	Source           string        `json:"source"`
 	Caveat           string        `json:"caveat"`
 }
@@ -123,19 +122,18 @@ type Yield struct {
 	Max float64 `json:"max"`
 }
 
-// Property asks for an estimate.
+// Property is a query for an estimate.
 type Property struct {
 	Latitude, Longitude float64
-	Zone                string  // such as H501/B12, in place of the coordinates
+	Zone                string  // such as H501/B12, instead of the coordinates
 	Surface             float64 // square metres
 	PropertyType        string  // name or code of the source; empty: the prevalent one
 	Condition           string  // NORMALE, OTTIMO, SCADENTE; empty: the prevalent one
 	Semester            string  // such as 2018/2; empty: the newest that has the zone
 }
 
-// Estimate is what a property comes to by the quotations of its zone; nil where there
-// is no zone, or the type is not quoted in it. Source of the data: Agenzia Entrate -
-// OMI.
+// Estimate applies the quotations of its zone to a property; nil if there is no zone, or the type
+// is not quoted in it. Source of the data: Agenzia Entrate - OMI.
 func (c *Client) Estimate(ctx context.Context, p Property) (*Estimate, error) {
 	q := url.Values{"surface": {strconv.FormatFloat(p.Surface, 'f', -1, 64)}}
 	if p.Zone != "" {

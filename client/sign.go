@@ -30,22 +30,22 @@ const (
 	Failed         = "ERROR"
 )
 
-// SignRequest asks for a signature. Documents, Username and Password are
-// needed, for the kind OTP the code as well.
+// SignRequest is a request for a signature. Documents, Username and Password are required, and the
+// code for the kind OTP.
 type SignRequest struct {
-	Documents []Document // several are merged, zipped or put into a container, unless Options.Batch
+	Documents []Document // several are merged, zipped or put into a container, unless Options.Batch is set
 	Username  string     // of the certificate
 	Password  string
 	OTP       string
 
 	Title       string
 	Description string
-	Type        string // cades, pades, xades or pkcs1; empty: by content
+	Type        string // cades, pades, xades or pkcs1; empty: depends on content
 	Options     Options
 	Callback    *Callback
 
-	// IdempotencyKey of the request; empty: one is made. With the same key the
-	// same request gives the same record, for a day.
+	// IdempotencyKey of the request; empty: one is generated. For a day, the same request with the
+	// same key returns the same record.
 	IdempotencyKey string
 }
 
@@ -80,7 +80,7 @@ type Options struct {
 	TimestampPass    string       `json:"timestampPassword,omitzero"`
 	TimestampHash    string       `json:"timestampHashAlgo,omitzero"`
 	Timezone         string       `json:"timezone,omitzero"`
-	Batch            bool         `json:"batch,omitzero"` // each document on its own, in a zip
+	Batch            bool         `json:"batch,omitzero"` // each document separately, in a ZIP
 }
 
 // SignerImage is how a visible signature looks.
@@ -102,7 +102,7 @@ type SignerImage struct {
 	Places     []string `json:"places,omitzero"` // several, each "page,x,y" or "page,x,y,width,height"
 }
 
-// Callback is where the server tells the states that a record reaches.
+// Callback is where the server reports the states of a record.
 type Callback struct {
 	URL     string            `json:"url"`
 	Method  string            `json:"method,omitzero"` // JSON (default) or POST
@@ -112,7 +112,7 @@ type Callback struct {
 	Retry   *int              `json:"retry,omitzero"` // nil: 5
 }
 
-// Record is a signature: what was asked, and what became of it.
+// Record is a signature: the request and its result.
 type Record struct {
 	ID              string         `json:"id"`
 	CreatedAt       Time           `json:"createdAt"`
@@ -120,15 +120,15 @@ type Record struct {
 	CertificateType string         `json:"certificateType"`
 	State           string         `json:"state"`
 	SignatureType   string         `json:"signatureType"`
-	Options         map[string]any `json:"options"` // those that had an effect
+	Options         map[string]any `json:"options"` // the effective ones
 	ErrorNumber     int            `json:"errorNumber"`
 	ErrorMessage    string         `json:"errorMessage"`
 	Signer          *Signer        `json:"signer"`
-	Signers         []Person       `json:"signers,omitzero"` // people who are asked to sign
+	Signers         []Person       `json:"signers,omitzero"` // people asked to sign
 	Document        RecordDocument `json:"document"`
 }
 
-// Signer is who issued the certificate that signed.
+// Signer describes the issuer of the signing certificate.
 type Signer struct {
 	Provider             string `json:"provider"`
 	TrustServiceProvider string `json:"trustServiceProvider"`
@@ -143,19 +143,19 @@ type RecordDocument struct {
 	InputDocuments    []RecordFile `json:"inputDocuments"`
 	ValidatedDocument *RecordFile  `json:"validatedDocument"`
 	SignedDocument    *RecordFile  `json:"signedDocument"`
-	// Findings are what there is to know of what was signed: PDF_WRITTEN_ANEW where
-	// ValidatedDocument is a copy of a PDF that could be read in more than one way.
+	// Findings about the signed document: PDF_WRITTEN_ANEW if ValidatedDocument is a copy of a PDF
+	// that could be read in more than one way.
 	Findings []RecordFinding `json:"findings,omitzero"`
-	// Results of a batch: one for each input, in their order. A record is DONE where at
-	// least one was signed: look here whether all were.
+	// Results of a batch: one for each input, in order. A record is DONE if at least one was
+	// signed: look here whether all were.
 	Results []RecordResult `json:"results,omitzero"`
 }
 
-// RecordResult is what became of one document of a batch.
+// RecordResult is the result for one document of a batch.
 type RecordResult struct {
 	Index        int             `json:"index"`
 	Name         string          `json:"name"`
-	File         string          `json:"file"` // in the zip; empty: it was not signed
+	File         string          `json:"file"` // in the ZIP; empty: it was not signed
 	State        string          `json:"state"`
 	ErrorNumber  int             `json:"errorNumber"`
 	ErrorMessage string          `json:"errorMessage"`
@@ -163,7 +163,7 @@ type RecordResult struct {
 	Findings     []RecordFinding `json:"findings,omitzero"`
 }
 
-// RecordFinding is something to know of what was signed. Match on the code.
+// RecordFinding is a finding about the signed document. Match on the code.
 type RecordFinding struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"`
@@ -183,10 +183,10 @@ type RecordFile struct {
 	Name       string `json:"name"`
 }
 
-// Final says that a record will not change any more.
+// Final reports whether a record will no longer change.
 func (r *Record) Final() bool { return r.State == Done || r.State == Failed }
 
-// SignError says that a signature was taken and failed.
+// SignError: a signature was accepted but failed.
 type SignError struct {
 	Record  *Record
 	Number  int // of the table at /docs/errors
@@ -198,7 +198,7 @@ func (e *SignError) Error() string {
 	return fmt.Sprintf("rogito: signature %s failed: %s (code %d)", e.Record.ID, e.Message, e.Number)
 }
 
-// Err is a *SignError where the record ended in ERROR, else nil.
+// Err is a *SignError if the record ended in ERROR, else nil.
 func (r *Record) Err() error {
 	if r.State != Failed {
 		return nil
@@ -206,9 +206,9 @@ func (r *Record) Err() error {
 	return &SignError{r, r.ErrorNumber, r.ErrorMessage}
 }
 
-// Sign asks for a signature. The record that comes back is DONE, or waits where
-// the options ask for asynchronous work or a person must approve: then see
-// [Client.Wait]. A signature that failed is a *SignError, beside the record.
+// Sign requests a signature. The record is DONE, or not final if the options ask for asynchronous
+// work or a person must approve: then see [Client.Wait]. A failed signature is a *SignError, beside
+// the record.
 func (c *Client) Sign(ctx context.Context, kind Kind, r SignRequest) (*Record, error) {
 	members := map[string]any{"certificateUsername": r.Username, "certificatePassword": r.Password, "options": r.Options}
 	for name, value := range map[string]string{"certificateOtp": r.OTP, "title": r.Title, "description": r.Description, "signatureType": r.Type} {
@@ -233,15 +233,13 @@ func result(r *Record, _ string, err error) (*Record, error) {
 	return r, r.Err()
 }
 
-// Signature is the record of a signature as it is now. One that failed is a
-// *SignError, beside the record.
+// Signature is the current record of a signature. A failed one is a *SignError, beside the record.
 func (c *Client) Signature(ctx context.Context, id string) (*Record, error) {
 	return result(ask[*Record](ctx, c, &call{method: http.MethodGet, path: "/signatures/" + url.PathEscape(id)}))
 }
 
-// Wait asks for a record until it is final: DONE, or a *SignError. It asks soon
-// and then less and less often, at most every five seconds; end it with the
-// context. A callback costs less where many wait.
+// Wait polls a record until it is final: DONE, or a *SignError. The interval grows to five seconds;
+// use the context to stop earlier. A callback is cheaper if many clients wait.
 func (c *Client) Wait(ctx context.Context, id string) (*Record, error) {
 	for pause := 100 * time.Millisecond; ; pause = min(pause*3/2, 5*time.Second) {
 		r, err := c.Signature(ctx, id)
@@ -256,13 +254,12 @@ func (c *Client) Wait(ctx context.Context, id string) (*Record, error) {
 	}
 }
 
-// Download writes the signed document of a record that is DONE.
+// Download writes the signed document of a DONE record.
 func (c *Client) Download(ctx context.Context, id string, to io.Writer) error {
 	return c.download(ctx, id, "signedDocument", "", to)
 }
 
-// AuditPDF writes the certificate of completion of a record, sealed by the
-// server.
+// AuditPDF writes the certificate of completion of a record, sealed by the server.
 func (c *Client) AuditPDF(ctx context.Context, id string, to io.Writer) error {
 	return c.download(ctx, id, "audit", "application/pdf", to)
 }
@@ -301,18 +298,17 @@ type Summary struct {
 	DocumentTitle   string `json:"documentTitle"`
 }
 
-// Signatures are the records of the account, newest first, asked for as they are
-// taken. State filters them; empty: all.
+// Signatures returns the records of the account, newest first, fetching them on demand. state
+// filters them; empty means all.
 func (c *Client) Signatures(ctx context.Context, state string) iter.Seq2[Summary, error] {
 	return pages(ctx, c, "/signatures", state, func(s Summary) string { return s.ID })
 }
 
-// perPage is the longest part of a list that a server answers with.
+// perPage is the server's maximum page size.
 const perPage = 100
 
-// pages asks for a list part by part, each behind the last element of the one
-// before: what comes in meanwhile moves nothing, and the end costs no more than the
-// beginning.
+// pages fetches a list page by page, each after the last element of the previous one: new records
+// do not shift pages, and later pages cost no more than the first.
 func pages[E any](ctx context.Context, c *Client, path, state string, id func(E) string) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		var none E

@@ -12,32 +12,31 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// VerifyRequest asks what the signatures of a document are worth.
+// VerifyRequest is a request to verify the signatures of a document.
 type VerifyRequest struct {
 	Document  Document   // signed; of [File] or [Bytes]
-	Detached  []Document // what a detached signature is over
+	Detached  []Document // content of a detached signature
 	Password  string     // opens an encrypted PDF
-	At        time.Time  // the verdict as at the end of that day, UTC; zero: now
+	At        time.Time  // the verdict as of the end of that day, UTC; zero: now
 	Recursive bool       // open signed documents inside signed documents
-	Plain     bool       // have the signed content in the report
+	Plain     bool       // include the signed content in the report
 	Language  string     // of the message: en or it
 }
 
-// Verdict is the report on a document, and a sentence about it.
+// Verdict is the report on a document, with a sentence that summarizes it.
 type Verdict struct {
 	*report.View
 	Message string
 }
 
-// Verify has a document verified. That a signature is broken, expired or not
-// trusted is no error: it stands in the verdict, where OverallVerified says
-// whether to rely on the document.
+// Verify verifies a document. A broken, expired or untrusted signature is not an error:
+// OverallVerified in the verdict says whether to rely on the document.
 func (c *Client) Verify(ctx context.Context, r VerifyRequest) (*Verdict, error) {
 	if r.Document.open == nil {
 		return nil, fmt.Errorf("rogito: %w", errors.New("verify takes a File or Bytes"))
 	}
-	// The form is the same at each attempt but for its boundary, which the header
-	// must name: it is made once.
+	// The form is the same at each attempt except for its boundary, which the header must name, so
+	// it is generated once.
 	boundary := newKey("")
 	o := &call{
 		method: http.MethodPost, path: "/verify", contentType: "multipart/form-data; boundary=" + boundary,

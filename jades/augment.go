@@ -15,19 +15,18 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Errors of raising.
+// Errors of [Augment].
 var (
-	// ErrCompact says that the compact form has no place for what raising adds.
+	// ErrCompact: the compact form has no place for unsigned components.
 	ErrCompact = errors.New("jades: a signature in the compact form cannot be raised")
-	// ErrClear says that the unsigned components stand in clear, where nobody can
-	// tell what an archive time-stamp would be over.
+	// ErrClear: the unsigned components are not base64url-encoded, so what an archive time-stamp
+	// would be over is undefined.
 	ErrClear = errors.New("jades: a signature whose etsiU is in clear cannot be raised")
 )
 
-// Augment raises every signature of a file to the level asked for and writes the
-// file anew, all octets of it kept but for the components that are added. A
-// signature that is already there stays as it is, except that LTA renews the
-// archive time-stamp.
+// Augment raises every signature of a file to the level asked for and writes the file; all its
+// octets are kept, only components are added. A signature already at the level does not change,
+// except that LTA adds another archive time-stamp.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	text, err := load(ctx, src)
 	if err != nil {
@@ -47,7 +46,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	return err
 }
 
-// mayGrow says whether unsigned components can be added to a signature.
+// mayGrow returns why unsigned components cannot be added to a signature.
 func (f *file) mayGrow(j *jws) error {
 	if j.node == nil {
 		return ErrCompact
@@ -65,7 +64,7 @@ func etsiUComponent(name string, value []byte) []byte {
 	return jsontree.Quote(encode(o.end()))
 }
 
-// add puts components behind those of a signature.
+// add appends components to those of a signature.
 func (f *file) add(j *jws, components ...[]byte) ([]byte, error) {
 	if err := f.mayGrow(j); err != nil {
 		return nil, err
@@ -89,8 +88,7 @@ func (f *file) add(j *jws, components ...[]byte) ([]byte, error) {
 	return slices.Concat(f.text[:at], text, f.text[at:]), nil
 }
 
-// augmenter raises one signature after the other, reading the file anew after
-// each change.
+// augmenter raises the signatures one by one, reading the file again after each change.
 type augmenter struct {
 	ctx   context.Context
 	r     ades.AugmentOptions
@@ -100,7 +98,7 @@ type augmenter struct {
 	s *sigReader
 }
 
-// load reads the facts of the signature as it stands now.
+// load reads the current facts of the signature.
 func (a *augmenter) load() {
 	rd := newReader(a.ctx, a.file, ades.ReadOptions{Detached: a.r.Detached})
 	a.s = rd.signature(a.file, a.file.sigs[a.index], nil, 0)
@@ -114,7 +112,7 @@ func (a *augmenter) raise() error {
 	if a.s.err != nil {
 		return a.s.err
 	}
-	// A broken signature is lent no time-stamps.
+	// A time-stamp would make a broken signature look valid.
 	if a.s.sig.Intact() == ades.No || ades.Fatal(a.s.sig.Problems) {
 		return fmt.Errorf("signature %s does not verify", a.s.sig.ID)
 	}
@@ -161,7 +159,7 @@ func (a *augmenter) stamp(kind ades.TimestampKind, name string) error {
 		return err
 	}
 	sum := h.New()
-	if err := a.s.stamped(&work{w: sum, s: a.s}, kind, nil, len(a.s.etsi)); err != nil {
+	if err := a.s.stamped(&meteredWriter{w: sum, s: a.s}, kind, nil, len(a.s.etsi)); err != nil {
 		return fmt.Errorf("%s time-stamp: %w", kind, err)
 	}
 	token, err := a.r.Stamper.Stamp(a.ctx, h, sum.Sum(nil))
@@ -171,8 +169,8 @@ func (a *augmenter) stamp(kind ades.TimestampKind, name string) error {
 	return a.add(etsiUComponent(name, tokens(token)))
 }
 
-// addValidationData gathers what every chain of the signature needs and adds
-// what is not there yet.
+// addValidationData gathers the validation data of every chain of the signature and adds what is
+// missing.
 func (a *augmenter) addValidationData() error {
 	fresh, err := carried.Missing(a.ctx, a.r.Gatherer, a.s.sig)
 	if err != nil {
@@ -184,8 +182,8 @@ func (a *augmenter) addValidationData() error {
 	return nil
 }
 
-// validationData puts new data into xVals and rVals, or, where the signature has
-// them already, into tstVD: there may be only one of each.
+// validationData puts new data into xVals and rVals, or, if the signature has these already, into
+// tstVD: only one of each is allowed.
 func (a *augmenter) validationData(b ades.Bundle) [][]byte {
 	var certs [][]byte
 	for _, der := range b.Certificates {

@@ -27,7 +27,7 @@ func (o *object) raw(name string, value []byte) {
 
 func (o *object) text(name, value string) { o.raw(name, jsontree.Quote(value)) }
 
-// optional writes a text that is not empty.
+// optional writes a text unless it is empty.
 func (o *object) optional(name, value string) {
 	if value != "" {
 		o.text(name, value)
@@ -42,7 +42,7 @@ func (o *object) end() []byte {
 	return o.Bytes()
 }
 
-// array writes values that are JSON already.
+// array writes values that are already JSON.
 func array(items ...[]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(items, []byte{','})...), ']')
 }
@@ -58,8 +58,8 @@ func texts(list []string) []byte {
 
 func encode(b []byte) []byte { return base64.RawURLEncoding.AppendEncode(nil, b) }
 
-// header writes the protected header. sigD is nil where the content is carried,
-// and cty empty where it is not said.
+// header writes the protected header. sigD is nil if the content is included, and cty empty if
+// unspecified.
 func (o settings) header(alg, cty string, sigD []byte) []byte {
 	var h object
 	var crit []string
@@ -96,7 +96,7 @@ func (o settings) header(alg, cty string, sigD []byte) []byte {
 	return h.end()
 }
 
-// claims writes what the signer says beyond the baseline.
+// claims writes the signer's claims beyond the baseline.
 func (o settings) claims(h *object) {
 	if len(o.Commitments) > 0 {
 		var list [][]byte
@@ -141,7 +141,7 @@ func (o settings) claims(h *object) {
 	}
 }
 
-// identifier is an oId, which has a URI.
+// identifier is an oId, which contains a URI.
 func identifier(id string) []byte {
 	if oid.Valid(id) {
 		id = "urn:oid:" + id
@@ -151,8 +151,7 @@ func identifier(id string) []byte {
 	return o.end()
 }
 
-// shortType leaves application/ out where nothing else has a slash (RFC 7515,
-// 4.1.10).
+// shortType omits application/ if the rest has no slash (RFC 7515, 4.1.10).
 func shortType(mediaType string) string {
 	if short, ok := strings.CutPrefix(mediaType, "application/"); ok && !strings.Contains(short, "/") {
 		return short
@@ -160,8 +159,7 @@ func shortType(mediaType string) string {
 	return mediaType
 }
 
-// chain is x5c: the signer first, and no root, which proves nothing by being
-// carried.
+// chain is x5c: the signer first, without a root, which is of no use there.
 func (o settings) chain() []string {
 	list := []string{base64.StdEncoding.EncodeToString(o.Certificate.Raw)}
 	for _, c := range o.Chain {
@@ -190,5 +188,5 @@ func pkiObjects(list [][]byte) []byte {
 	return array(items...)
 }
 
-// sigDName is how a file is named in pars, which has URIs.
+// sigDName is the name of a file in pars, which are URIs.
 func sigDName(name string) string { return url.PathEscape(name) }

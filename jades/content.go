@@ -44,14 +44,14 @@ func (s *sigReader) readContent() {
 	}
 }
 
-// over says that a payload of one content is signed.
-func (s *sigReader) over(f ades.File, write func(w *work) error) {
+// signsContent sets the signed payload to one content.
+func (s *sigReader) signsContent(f ades.File, write func(w *meteredWriter) error) {
 	media, _ := s.head.Get("cty").Text()
 	s.payload, s.octets, s.content = write, write, []ades.File{f}
 	s.sig.References = []ades.Reference{{Kind: payloadReference, Name: f.Name, Found: true, MediaType: mediaType(media)}}
 }
 
-// mediaType is what cty means: application/ may be left out (RFC 7515, 4.1.10).
+// mediaType expands cty, in which application/ may be omitted (RFC 7515, 4.1.10).
 func mediaType(cty string) string {
 	if cty != "" && !strings.Contains(cty, "/") {
 		return "application/" + cty
@@ -59,9 +59,9 @@ func mediaType(cty string) string {
 	return cty
 }
 
-// choose takes a given file for the content.
+// choose uses a given file as the content.
 func (s *sigReader) choose(f ades.File) {
-	s.over(f, func(w *work) error { return writeContent(w, f.Source, s.unencoded) })
+	s.signsContent(f, func(w *meteredWriter) error { return writeContent(w, f.Source, s.unencoded) })
 }
 
 // carriedContent is the payload in the file.
@@ -75,7 +75,7 @@ func (s *sigReader) carriedContent() {
 		}
 	} else {
 		if err := limits.BudgetOf(s.ctx).Spend(int64(len(raw))); err != nil {
-			s.trouble(limits.ErrBudget)
+			s.recordError(limits.ErrBudget)
 			return
 		}
 		var ok bool
@@ -85,14 +85,14 @@ func (s *sigReader) carriedContent() {
 		}
 	}
 	s.carried = true
-	s.over(ades.File{Source: bytes.NewReader(content)}, func(w *work) error {
+	s.signsContent(ades.File{Source: bytes.NewReader(content)}, func(w *meteredWriter) error {
 		_, err := w.Write(raw)
 		return err
 	})
 }
 
-// counterContent is the value of the signature that is signed (TS 119 182-1,
-// 5.3.2). A payload that is carried must be that value.
+// counterContent is the value of the counter-signed signature (TS 119 182-1, 5.3.2). A payload in
+// the file must equal that value.
 func (s *sigReader) counterContent() {
 	value := s.parent.value
 	fits := true
@@ -107,7 +107,7 @@ func (s *sigReader) counterContent() {
 		s.problem(finding.JAdESCounterOther, "payload")
 	}
 	raw := s.in.payload
-	s.over(ades.File{Source: bytes.NewReader(value)}, func(w *work) error {
+	s.signsContent(ades.File{Source: bytes.NewReader(value)}, func(w *meteredWriter) error {
 		if s.in.carries {
 			_, err := w.Write(raw)
 			return err
@@ -118,7 +118,7 @@ func (s *sigReader) counterContent() {
 	s.sig.References = append(s.sig.References, ades.Reference{Kind: counterReference, Found: len(value) > 0, Intact: ades.TriOf(fits)})
 }
 
-// referred is what sigD says (TS 119 182-1, 5.2.8).
+// referred is a parsed sigD (TS 119 182-1, 5.2.8).
 type referred struct {
 	mechanism Mechanism
 	pars      []string
@@ -158,7 +158,7 @@ func (s *sigReader) sigD() (*referred, string) {
 	return d, ""
 }
 
-// referredContent finds the contents that sigD names among the given files.
+// referredContent finds the contents of sigD among the given files.
 func (s *sigReader) referredContent() {
 	d, why := s.sigD()
 	if d == nil {
@@ -176,8 +176,8 @@ func (s *sigReader) referredContent() {
 	}
 }
 
-// named is the given file of a name, which may be written as in a URI. Of one
-// name and one file no name is asked for.
+// named is the given file with a name, which may be percent-encoded. With one name and one file,
+// the name is ignored.
 func (s *sigReader) named(d *referred, par string) *ades.File {
 	if len(d.pars) == 1 && len(s.files) == 1 {
 		return &s.files[0]
@@ -199,8 +199,8 @@ func (d *referred) reference(i int, kind string) ades.Reference {
 	return r
 }
 
-// byName: all contents, one behind the other, are the payload. Where one ends
-// and the next begins is not signed.
+// byName: the payload is the concatenation of all contents. The boundaries between them are not
+// signed.
 func (s *sigReader) byName(d *referred) {
 	all := true
 	for i, par := range d.pars {
@@ -223,7 +223,7 @@ func (s *sigReader) byName(d *referred) {
 	}
 }
 
-func (s *sigReader) writeAll(w *work) error {
+func (s *sigReader) writeAll(w *meteredWriter) error {
 	for _, f := range s.content {
 		if err := writeContent(w, f.Source, s.unencoded); err != nil {
 			return err
@@ -234,7 +234,7 @@ func (s *sigReader) writeAll(w *work) error {
 
 // byHash: the payload is empty, and the header has the digest of every content.
 func (s *sigReader) byHash(d *referred) {
-	s.payload = func(*work) error { return nil }
+	s.payload = func(*meteredWriter) error { return nil }
 	h, known := hashByName(d.hash)
 	if !known {
 		s.problem(finding.JAdESSigD, "protected", "the digest "+d.hash+" is not known")
@@ -245,8 +245,8 @@ func (s *sigReader) byHash(d *referred) {
 			break
 		}
 		sum := h.New()
-		if err := writeContent(&work{w: sum, s: s}, f.Source, s.unencoded); err != nil {
-			s.trouble(err)
+		if err := writeContent(&meteredWriter{w: sum, s: s}, f.Source, s.unencoded); err != nil {
+			s.recordError(err)
 			return
 		}
 		digests[i] = sum.Sum(nil)
@@ -281,20 +281,20 @@ func (s *sigReader) byHash(d *referred) {
 	}
 }
 
-// httpHeaders: the payload is the fields of a message, a line each, as
-// draft-cavage-http-signatures has them.
+// httpHeaders: the payload is the fields of a message, one per line, as in
+// draft-cavage-http-signatures.
 func (s *sigReader) httpHeaders(d *referred) {
 	if !s.unencoded { // TS 119 182-1, 5.1.10
 		s.problem(finding.JAdESSigD, "protected", "HttpHeaders goes with b64 false only")
 	}
 	var lines [][]byte
-	body := -1 // the line that has its digest
+	body := -1 // index of the line with its digest
 	all := true
 	for i, par := range d.pars {
 		r := d.reference(i, payloadReference)
 		value, found, err := field(s.files, par)
 		if err != nil {
-			s.trouble(err)
+			s.recordError(err)
 			return
 		}
 		if r.Found = found; found && par == "digest" {
@@ -313,8 +313,8 @@ func (s *sigReader) httpHeaders(d *referred) {
 			s.content = append(s.content, f)
 		}
 	}
-	s.payload = func(w *work) error { _, err := w.Write(bytes.Join(lines, []byte("\n"))); return err }
-	s.octets = func(w *work) error { // which has the body in the place of its digest
+	s.payload = func(w *meteredWriter) error { _, err := w.Write(bytes.Join(lines, []byte("\n"))); return err }
+	s.octets = func(w *meteredWriter) error { // with the body instead of its digest
 		for i, line := range lines {
 			if i > 0 {
 				if _, err := w.Write([]byte("\n")); err != nil {
@@ -349,7 +349,7 @@ func (s *sigReader) body() *ades.File {
 	return nil
 }
 
-// checkBody holds the body against the field digest (RFC 3230).
+// checkBody compares the body with the field digest (RFC 3230).
 func (s *sigReader) checkBody(value string) {
 	r := ades.Reference{Kind: bodyReference}
 	f := s.body()
@@ -359,8 +359,8 @@ func (s *sigReader) checkBody(value string) {
 	want, err := base64.StdEncoding.Strict().DecodeString(text)
 	if f != nil && ok && known && err == nil {
 		sum := hash.New()
-		if err := writeContent(&work{w: sum, s: s}, f.Source, true); err != nil {
-			s.trouble(err)
+		if err := writeContent(&meteredWriter{w: sum, s: s}, f.Source, true); err != nil {
+			s.recordError(err)
 			return
 		}
 		r.Found, r.Digest, r.Value = true, pkix.HashName(hash), want
@@ -370,8 +370,8 @@ func (s *sigReader) checkBody(value string) {
 	s.sig.References = append(s.sig.References, r)
 }
 
-// field is the value of a field of a message: those of one name are joined, and
-// none may hold a line break, which would be another field.
+// field is the value of a message's field: values of one name are joined, and must not contain line
+// breaks, which would start another field.
 func field(files []ades.File, name string) (value string, found bool, err error) {
 	if name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, "\r\n: ") {
 		return "", false, nil

@@ -11,22 +11,22 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// defined are the names of RFC 7515 and RFC 7518, which crit must not have.
+// defined are the names of RFC 7515 and RFC 7518, which are not allowed in crit.
 var defined = []string{
 	"alg", "jku", "jwk", "kid", "x5u", "x5c", "x5t", "x5t#S256", "typ", "cty", "crit",
 	"epk", "apu", "apv", "iv", "tag", "p2s", "p2c", "enc", "zip",
 }
 
-// understood are the names that crit may have: what is read here.
+// understood are the supported names in crit.
 var understood = []string{
 	"b64", "sigT", "iat", "exp", "x5t#o", "sigX5ts", "srCms", "sigPl", "srAts", "adoTst", "sigPId", "sigD", "etsiU",
 }
 
-// hints may stand in the unprotected header of a JWS: they help to find a key,
-// and say nothing that a signature has to cover (RFC 7515, section 4.1).
+// hints are allowed in the unprotected header: they help to find a key and need not be signed (RFC
+// 7515, section 4.1).
 var hints = []string{"kid", "jku", "jwk", "x5u", "x5c", "x5t", "x5t#S256"}
 
-// shapes are the kinds of values that header parameters have.
+// shapes are the JSON types of header parameters.
 var shapes = map[string]jsontree.Kind{
 	"alg": jsontree.String, "kid": jsontree.String, "x5u": jsontree.String, "x5c": jsontree.Array, "x5t": jsontree.String,
 	"x5t#S256": jsontree.String, "typ": jsontree.String, "cty": jsontree.String, "crit": jsontree.Array, "iat": jsontree.Number,
@@ -34,8 +34,7 @@ var shapes = map[string]jsontree.Kind{
 	"srAts": jsontree.Object, "adoTst": jsontree.Object, "sigPId": jsontree.Object, "sigD": jsontree.Object,
 }
 
-// readHeader reads the protected header and holds the two headers against each
-// other.
+// readHeader parses the protected header and compares the two headers.
 func (s *sigReader) readHeader() bool {
 	if len(s.jws.protected) > limits.JWSHeader {
 		s.problem(finding.JWSHeaderUnreadable, "protected", "too large")
@@ -68,7 +67,7 @@ func (s *sigReader) readHeader() bool {
 		}
 		s.count(m.Name, true, 1)
 	}
-	if head.Get("etsiU") != nil { // it is what comes after signing
+	if head.Get("etsiU") != nil { // it is added after signing
 		s.problem(finding.JWSHeaderForm, "protected", "etsiU")
 	}
 	s.critical()
@@ -77,8 +76,8 @@ func (s *sigReader) readHeader() bool {
 	return true
 }
 
-// outside looks at the unprotected header: nothing that only counts where it is
-// signed may stand there, nor anything twice.
+// outside checks the unprotected header: it must not contain parameters that must be signed, nor
+// duplicates.
 func (s *sigReader) outside() {
 	if s.jws.header == nil {
 		return
@@ -97,7 +96,7 @@ func (s *sigReader) outside() {
 	}
 }
 
-// critical judges crit (RFC 7515, 4.1.11; TS 119 182-1, 5.1.9).
+// critical checks crit (RFC 7515, 4.1.11; TS 119 182-1, 5.1.9).
 func (s *sigReader) critical() {
 	crit := s.head.Get("crit")
 	names, ok := crit.Texts()
@@ -138,7 +137,7 @@ func (s *sigReader) readEncoding() {
 	s.unencoded = !encoded
 }
 
-// readClaims reads what the signer says about time and policy.
+// readClaims reads the signer's claims: time and policy.
 func (s *sigReader) readClaims() {
 	iat, sigT := s.head.Get("iat"), s.head.Get("sigT")
 	switch {

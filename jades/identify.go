@@ -15,7 +15,7 @@ import (
 // certRef is a signed reference to a certificate.
 type certRef struct {
 	attribute string
-	name      string // of the digest, as it stands
+	name      string // of the digest, unchanged
 	hash      crypto.Hash
 	digest    []byte
 }
@@ -27,7 +27,7 @@ func (r certRef) matches(c *pkix.Certificate) ades.Tri {
 	return ades.TriOf(bytes.Equal(oid.Sum(r.hash, c.Raw), r.digest))
 }
 
-// certRefs are the references in the protected header, that of the signer first.
+// certRefs returns the references in the protected header, the signer's first.
 func (s *sigReader) certRefs() []certRef {
 	var refs []certRef
 	thumb := func(name string, h crypto.Hash) {
@@ -68,8 +68,8 @@ func (s *sigReader) certRefs() []certRef {
 	return refs
 }
 
-// identify finds the signing certificate: the one that the signed reference
-// names, or, where there is none, the first of x5c (RFC 7515, 4.1.6).
+// identify finds the signing certificate: the one in the signed reference, or, if there is none,
+// the first of x5c (RFC 7515, 4.1.6).
 func (s *sigReader) identify() {
 	refs := s.certRefs()
 	var signer *pkix.Certificate
@@ -106,8 +106,8 @@ func (s *sigReader) lookup(ref certRef) *pkix.Certificate {
 	return nil
 }
 
-// amongKnown looks for the signer among the certificates of the caller, where
-// the file carries none: by the signed reference.
+// amongKnown looks for the signer among the caller's certificates by the signed reference, if the
+// file does not contain it.
 func (s *sigReader) amongKnown(refs []certRef) *pkix.Certificate {
 	if len(refs) == 0 {
 		return nil
@@ -120,9 +120,9 @@ func (s *sigReader) amongKnown(refs []certRef) *pkix.Certificate {
 	return nil
 }
 
-// onlySigner refuses an x5c that has somebody else's certificate in the signer's
-// place, which is the first, or beside it: programs that go by it would name the
-// wrong person. Those of the authorities above the signer may follow.
+// onlySigner rejects an x5c with another person's certificate instead of the signer's, which must
+// be first, or beside it: programs that rely on x5c would name the wrong person. Certificates of
+// authorities above the signer are allowed.
 func (s *sigReader) onlySigner(signer *pkix.Certificate) {
 	for i, c := range s.certs[:s.inHeader] {
 		if i == 0 && c.Equal(signer) || i > 0 && authority(c, signer, s.certs) {
@@ -133,8 +133,7 @@ func (s *sigReader) onlySigner(signer *pkix.Certificate) {
 	}
 }
 
-// authority: the certificate is one of an authority, or has issued one that is
-// there.
+// authority reports whether the certificate is an authority's, or has issued one that is present.
 func authority(c, signer *pkix.Certificate, certs []*pkix.Certificate) bool {
 	return c.BasicConstraints != nil && c.BasicConstraints.IsCA || pkix.EqualNames(c.RawSubject, signer.RawIssuer) ||
 		slices.ContainsFunc(certs, func(x *pkix.Certificate) bool { return x != c && pkix.EqualNames(c.RawSubject, x.RawIssuer) })

@@ -1,23 +1,20 @@
-// Package jades makes and reads JAdES signatures (ETSI TS 119 182-1 V1.2.1):
-// JSON Web Signatures (RFC 7515, RFC 7797) with header parameters that bind the
-// signer's certificate, and, from level T on, time-stamps and validation data.
+// Package jades creates and reads JAdES signatures (ETSI TS 119 182-1 V1.2.1): JSON Web Signatures
+// (RFC 7515, RFC 7797) with header parameters that bind the signer's certificate, and, from level T
+// on, time-stamps and validation data.
 //
-// Most callers want [Prepare] with documents, who signs ([ades.SignParams]) and
-// [Options], have the digest signed, and call Finish on the [Draft]. [Counter]
-// signs a signature. [Augment] raises a file to T, LT or LTA, again and again;
-// [Read] states everything that can be found out about a file without a clock, a
-// network or an opinion.
+// Most callers call [Prepare] with documents, the signer's parameters ([ades.SignParams]) and
+// [Options], have the digest signed, and call Finish on the [Draft]. [Counter] signs a signature.
+// [Augment] raises a file to T, LT or LTA, any number of times; [Read] returns all facts about a
+// file, without a clock, network access or judgement.
 //
-// Made are the components of etsiU in base64url, with sigTst, xVals, rVals,
-// tstVD, arcTst and cSig, and the signing time as iat. Read are also those of
-// V1.1.1 (sigT), components in clear, and plain JSON Web Signatures. What an
-// archive time-stamp over components in clear is over depends on a
-// canonicalisation that nobody writes alike: it is stated as unknown, and such
+// It creates components of etsiU in base64url, with sigTst, xVals, rVals, tstVD, arcTst and cSig,
+// and the signing time as iat. It also reads those of V1.1.1 (sigT), components in clear, and plain
+// JSON Web Signatures. What an archive time-stamp over components in clear covers depends on a
+// canonicalisation that implementations do not agree on: its imprint is unknown, and such
 // signatures are not raised.
 //
-// A JSON Web Signature is strict in its form: a name twice, padding in base64url,
-// a parameter that only counts where it is signed and is not, or crit with
-// something that is not understood break it.
+// The form of a JSON Web Signature is checked strictly: a duplicate name, padding in base64url, an
+// unsigned parameter that must be signed, or an unsupported name in crit break it.
 package jades
 
 import (
@@ -43,8 +40,8 @@ const (
 	Flattened Serialization = iota
 	// General is a JSON object with a list of signatures.
 	General
-	// Compact is three pieces of base64url. It has no place for unsigned
-	// components, so that it stays at level B.
+	// Compact is three pieces of base64url. It has no place for unsigned components, so its level
+	// is always B.
 	Compact
 )
 
@@ -60,7 +57,7 @@ func (s Serialization) String() string {
 	return fmt.Sprintf("Serialization(%d)", int(s))
 }
 
-// ParseSerialization reads what String writes.
+// ParseSerialization parses the result of String.
 func ParseSerialization(name string) (Serialization, error) {
 	for s := Flattened; s <= Compact; s++ {
 		if s.String() == name {
@@ -70,19 +67,19 @@ func ParseSerialization(name string) (Serialization, error) {
 	return 0, fmt.Errorf("%q is no serialization: flattened, general or compact", name)
 }
 
-// Mechanism is how a detached signature refers to what it signs: the mId of
-// sigD (TS 119 182-1, 5.2.8).
+// Mechanism is how a detached signature references what it signs: the mId of sigD (TS 119 182-1,
+// 5.2.8).
 type Mechanism int
 
 // The mechanisms.
 const (
-	// ByURIHash names every content and has its digest in the header.
+	// ByURIHash names every content, with its digest in the header.
 	ByURIHash Mechanism = iota
-	// ByURI names every content and signs all of them, one behind the other.
+	// ByURI names every content and signs their concatenation.
 	ByURI
-	// HTTPHeaders signs the fields of an HTTP message: files with the names of
-	// fields and their values. The body is a file without a name; the field
-	// digest (RFC 3230) then has to be among the fields.
+	// HTTPHeaders signs the fields of an HTTP message: files with the names of fields and their
+	// values. The body is a file without a name; the field digest (RFC 3230) is then required among
+	// the fields.
 	HTTPHeaders
 )
 
@@ -93,39 +90,35 @@ var mechanisms = []string{
 	"http://uri.etsi.org/19182/HttpHeaders",
 }
 
-// Options are what JAdES has to choose from; the zero value carries the content
-// in the flattened form.
+// Options of JAdES; the zero value includes the content in the flattened form.
 type Options struct {
 	Serialization Serialization
-	// Detached leaves the content out of the file and refers to it with sigD.
-	// Several documents need it.
+	// Detached leaves the content out of the file and references it with sigD. It is required for
+	// several documents.
 	Detached bool
 	// Mechanism of a detached signature.
 	Mechanism Mechanism
-	// Unencoded signs the content as it is and not in base64url (RFC 7797). A
-	// content that is carried must then be UTF-8, and printable ASCII without a
-	// full stop in the compact form.
+	// Unencoded signs the content directly instead of in base64url (RFC 7797). Content in the file
+	// must then be UTF-8, and in the compact form printable ASCII without a full stop.
 	Unencoded bool
-	// MediaTypes of the files by name, for cty and ctys; none is written for a
-	// file that has none here.
+	// MediaTypes of the files by name, for cty and ctys; there is no default.
 	MediaTypes map[string]string
-	// Policy makes the signature one under a policy; nil for none. Its ID is a URI
-	// or a dotted identifier.
+	// Policy of the signature; nil for none. Its ID is a URI or a dotted identifier.
 	Policy *ades.SignaturePolicy
-	// Roles are claimed by the signer.
+	// Roles claimed by the signer.
 	Roles []string
-	// Place where the signature is made; nil for none.
+	// Place of signing; nil for none.
 	Place *Place
-	// ContentTimestamps are tokens over the content, taken before signing.
+	// ContentTimestamps are tokens over the content, obtained before signing.
 	ContentTimestamps [][]byte
 }
 
-// Place is a sigPl; what is empty is left out.
+// Place is a sigPl; empty fields are omitted.
 type Place struct {
 	Country, Locality, Region, PostalCode, Street string
 }
 
-// settings are all that a signature is made with.
+// settings are all parameters of a signature.
 type settings struct {
 	ades.SignParams
 	Options
@@ -155,8 +148,8 @@ func (o settings) check() error {
 	return nil
 }
 
-// hashNames are the digests of x5t#o, sigD and sigPId by the names of the IANA
-// registry, and those of EU DSS for what that lacks.
+// hashNames are the digests of x5t#o, sigD and sigPId by their names in the IANA registry, or in EU
+// DSS if they are not registered.
 var hashNames = map[crypto.Hash]string{
 	crypto.SHA224: "S224", crypto.SHA256: "S256", crypto.SHA384: "S384", crypto.SHA512: "S512",
 	crypto.SHA3_256: "S3-256", crypto.SHA3_384: "S3-384", crypto.SHA3_512: "S3-512",
@@ -171,8 +164,8 @@ func hashByName(name string) (crypto.Hash, bool) {
 	return 0, false
 }
 
-// algorithm is a row of RFC 7518, 8037 and 9864. An ECDSA value is r‖s, and each
-// algorithm has its own curve.
+// algorithm is a row of RFC 7518, 8037 and 9864. An ECDSA value is r‖s, and each algorithm has its
+// own curve.
 type algorithm struct {
 	pkix.Scheme
 	curve string
@@ -180,7 +173,7 @@ type algorithm struct {
 
 var algorithms = func() map[string]algorithm {
 	t := map[string]algorithm{
-		"EdDSA":   {Scheme: pkix.Scheme{Kind: pkix.Ed25519}}, // or Ed448, by the key
+		"EdDSA":   {Scheme: pkix.Scheme{Kind: pkix.Ed25519}}, // or Ed448, depending on the key
 		"Ed25519": {Scheme: pkix.Scheme{Kind: pkix.Ed25519}},
 		"Ed448":   {Scheme: pkix.Scheme{Kind: pkix.Ed448}},
 	}
@@ -200,11 +193,13 @@ var algorithms = func() map[string]algorithm {
 	return t
 }()
 
-// nobody are the algorithms of JWS that prove nothing about a person.
-func nobody(alg string) bool { return strings.EqualFold(alg, "none") || strings.HasPrefix(alg, "HS") }
+// withoutSigner reports the JWS algorithms that do not identify a signer.
+func withoutSigner(alg string) bool {
+	return strings.EqualFold(alg, "none") || strings.HasPrefix(alg, "HS")
+}
 
-// algorithmFor is the name of the algorithm with which a key signs. ECDSA has no
-// choice of the hash: the curve decides.
+// algorithmFor is the name of the algorithm of signatures with a key. For ECDSA the curve
+// determines the hash.
 func algorithmFor(pub crypto.PublicKey, h crypto.Hash, pss bool) (string, error) {
 	suffix := map[crypto.Hash]string{crypto.SHA256: "256", crypto.SHA384: "384", crypto.SHA512: "512"}[h]
 	switch key := pub.(type) {
@@ -227,8 +222,8 @@ func algorithmFor(pub crypto.PublicKey, h crypto.Hash, pss bool) (string, error)
 	return "", fmt.Errorf("%w: JSON signatures know no %v with this key (RFC 7518)", pkix.ErrUnsupported, h)
 }
 
-// Hash is the hash function with which a key can sign JSON: the one asked for,
-// except that an elliptic curve goes with one only (RFC 7518, 3.4).
+// Hash is the hash with which a key can sign JSON: the one asked for, except that an elliptic curve
+// determines the hash (RFC 7518, 3.4).
 func Hash(s ades.SignParams) crypto.Hash {
 	if s.Certificate != nil {
 		if key, ok := s.Certificate.PublicKey.(*ecdsa.PublicKey); ok {

@@ -8,13 +8,11 @@ import (
 	"rogito.dev/rogito/internal/carried"
 )
 
-// Level names the level that a signature has reached, in the spelling of EU DSS:
-// JAdES-BASELINE-B to -LTA, or JSON-NOT-ETSI for every other JWS.
+// Level names the level of a signature as EU DSS does: JAdES-BASELINE-B to -LTA, or JSON-NOT-ETSI
+// for every other JWS.
 //
-// complete is asked whether the document carries revocation data for every
-// certificate of the chains of the given ones, which LT and above demand. Nil
-// means that it was not looked into, and counts as complete where there is any
-// revocation data.
+// complete reports whether the document has revocation data for every certificate in the chains of
+// the given ones, as LT and above require. If it is nil, any revocation data counts as complete.
 func Level(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string {
 	l := leveler{sig, complete}
 	switch {
@@ -50,12 +48,12 @@ func (l leveler) has(kinds ...ades.TimestampKind) bool {
 	return slices.ContainsFunc(l.sig.Timestamps, func(t *ades.Timestamp) bool { return slices.Contains(kinds, t.Kind) })
 }
 
-// sigTEnd is the day from which on the signing time stands in iat and not in
-// sigT (TS 119 182-1 V1.2.1, 5.2.1).
+// sigTEnd is the day since which the signing time is in iat instead of sigT (TS 119 182-1 V1.2.1,
+// 5.2.1).
 var sigTEnd = time.Date(2025, 7, 15, 0, 0, 0, 0, time.UTC)
 
-// baselineB are the requirements of TS 119 182-1, table 1, that files differ in.
-// A counter-signature has no cty.
+// baselineB are the requirements of TS 119 182-1, table 1, in which real files differ. A
+// counter-signature has no cty.
 func (l leveler) baselineB(counter bool) bool {
 	if l.n(true, "alg") != 1 || counter && l.n(true, "cty") > 0 || ades.Fatal(l.sig.Problems) && l.formBroken() {
 		return false
@@ -72,7 +70,8 @@ func (l leveler) baselineB(counter bool) bool {
 	return true
 }
 
-// formBroken: what crit wants is not met, or a header parameter has another form.
+// formBroken reports that a requirement of crit is not met, or that a header parameter has a wrong
+// type.
 func (l leveler) formBroken() bool {
 	return slices.ContainsFunc(l.sig.Problems, func(p ades.Problem) bool {
 		switch p.Code {
@@ -83,15 +82,15 @@ func (l leveler) formBroken() bool {
 	})
 }
 
-// timestamped: there are signature time-stamps, one in each component, and all
-// from within the life of the signer's certificate.
+// timestamped reports whether there are signature time-stamps, one per component, all from within
+// the validity of the signer's certificate.
 func (l leveler) timestamped() bool {
 	tokens := carried.Tokens(l.sig)
 	return tokens > 0 && tokens == l.n(false, "sigTst")
 }
 
-// longTerm: every chain but that of the last archive time-stamp has its
-// revocation data in the file, and there are no references of older levels.
+// longTerm reports whether every chain, except the last archive time-stamp's, has its revocation
+// data in the file, and there are no references of older levels.
 func (l leveler) longTerm() bool {
 	return l.n(false, "xRefs", "rRefs", "axRefs", "arRefs", "sigRTst", "rfsTst") == 0 &&
 		carried.Proves(l.sig, l.covered, l.n(false, "xVals", "axVals", "tstVD", "anyValData") > 0)

@@ -11,9 +11,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// hasMembers reads the names of an object at the top of a JSON text, as far as
-// it can be read, and tells whether they are those of a JWS. Whether they are
-// there twice is looked at later.
+// hasMembers reads the names of the top-level object of a JSON text, as far as it is readable, and
+// reports whether they are those of a JWS. Duplicates are checked later.
 func hasMembers(r io.Reader) bool {
 	d := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
@@ -33,10 +32,10 @@ func hasMembers(r io.Reader) bool {
 			}
 			continue
 		}
-		// Other formats have lists of that name, but not of such members.
+		// Other formats have lists of that name, but with other members.
 		list, err := d.ReadValue()
 		if err != nil {
-			signatures = true // cut off
+			signatures = true // truncated
 			break
 		}
 		signatures = bytes.Contains(list, []byte(`"signature"`)) || bytes.Contains(list, []byte(`"protected"`))
@@ -51,5 +50,5 @@ func hasMembers(r io.Reader) bool {
 	return has("signature") && has("payload") && has("header")
 }
 
-// maxNames is how many members are looked at.
+// maxNames bounds the members that are examined.
 const maxNames = 1000

@@ -19,25 +19,25 @@ type file struct {
 	text    []byte
 	form    Serialization
 	root    *jsontree.Value // nil in the compact form
-	payload []byte          // as it is written: base64url, or the content itself
+	payload []byte          // as written: base64url, or the content itself
 	carries bool            // there is a payload
 	sigs    []*jws
-	extra   []string // members beside those of RFC 7515
+	extra   []string // members other than those of RFC 7515
 }
 
-// jws is one signature as it is written.
+// jws is one unparsed signature.
 type jws struct {
 	protected []byte // base64url
 	header    *jsontree.Value
 	signature []byte          // base64url
-	node      *jsontree.Value // the object that it stands in; nil in the compact form
+	node      *jsontree.Value // the object that contains it; nil in the compact form
 	path      string
 }
 
-// base64url decodes strictly (RFC 7515, section 2): no padding, no white space,
-// no other alphabet, and the unused bits of the last character zero.
+// base64url decodes strictly (RFC 7515, section 2): no padding, no white space, no other alphabet,
+// and zero for the unused bits of the last character.
 func base64url(text []byte) ([]byte, bool) {
-	if bytes.ContainsAny(text, "\r\n") { // which encoding/base64 leaves out
+	if bytes.ContainsAny(text, "\r\n") { // these are ignored by encoding/base64
 		return nil, false
 	}
 	out := make([]byte, base64.RawURLEncoding.DecodedLen(len(text)))
@@ -45,8 +45,7 @@ func base64url(text []byte) ([]byte, bool) {
 	return out[:n], err == nil
 }
 
-// base64std decodes the other base64 of the standard, that of certificates and
-// tokens, as strictly.
+// base64std strictly decodes the other base64 of the standard, that of certificates and tokens.
 func base64std(text string) ([]byte, bool) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, false
@@ -55,7 +54,7 @@ func base64std(text string) ([]byte, bool) {
 	return b, err == nil && len(b) > 0
 }
 
-// load takes a source into memory, where JSON is read.
+// load reads a source into memory to parse its JSON.
 func load(ctx context.Context, src ades.Source) ([]byte, error) {
 	if src.Size() > limits.JSONSize {
 		return nil, ades.Malformed("JSON", "", "a file of %d bytes is too large", src.Size())
@@ -82,8 +81,8 @@ func parse(text []byte) (*file, error) {
 	return parseJSON(text, root)
 }
 
-// parseCompact reads the three pieces. A line break at the end of the file is
-// what editors leave there.
+// parseCompact parses the three pieces. A line break at the end of the file, as left by editors, is
+// accepted.
 func parseCompact(text []byte) (*file, error) {
 	line := bytes.TrimRight(text, "\r\n")
 	if len(text)-len(line) > 2 {
@@ -140,7 +139,7 @@ func parseJSON(text []byte, root *jsontree.Value) (*file, error) {
 	return f, f.list(list)
 }
 
-// list reads the signatures of the general form.
+// list parses the signatures of the general form.
 func (f *file) list(list *jsontree.Value) error {
 	if !list.Is(jsontree.Array) || len(list.Items) == 0 || len(list.Items) > limits.JWSSignatures {
 		return finding.JWSUnreadable.Malformed("JWS", "/signatures", "no list of signatures, or one that is too long")
@@ -161,7 +160,7 @@ func (f *file) list(list *jsontree.Value) error {
 	return nil
 }
 
-// signatureOf reads the members that one signature has.
+// signatureOf parses the members of one signature.
 func signatureOf(n *jsontree.Value, path string) (*jws, error) {
 	s := &jws{node: n, path: path, header: n.Get("header")}
 	var ok bool
@@ -179,23 +178,23 @@ func signatureOf(n *jsontree.Value, path string) (*jws, error) {
 	return s, nil
 }
 
-// Look is what a file seems to be, by as much of it as it takes to tell.
+// Look is the apparent type of a file, by its beginning.
 type Look int
 
 // What a file may look like.
 const (
 	NoJWS Look = iota
 	JWS        // in any form
-	SDJWT      // a JWS with disclosures behind it (RFC 9901), which is not judged here
+	SDJWT      // a JWS with disclosures (RFC 9901), which is not judged here
 )
 
-// lookHead is how much of a file is looked at at once.
-const lookHead = 64 << 10
+// detectWindow is how much of a file is examined at once.
+const detectWindow = 64 << 10
 
-// LooksLike tells whether a file is a JWS: a JSON object with the members of one,
-// whether or not the rest of it can be read, or the compact form.
+// LooksLike reports whether a file is a JWS: a JSON object with its members, even if the rest is
+// unreadable, or the compact form.
 func LooksLike(src ades.Source) Look {
-	head := make([]byte, min(src.Size(), lookHead))
+	head := make([]byte, min(src.Size(), detectWindow))
 	n, err := src.ReadAt(head, 0)
 	if n < len(head) && err != nil {
 		return NoJWS
@@ -209,14 +208,14 @@ func LooksLike(src ades.Source) Look {
 		}
 		return JWS
 	case len(trimmed) > 0 && bytes.IndexByte([]byte("eICD"), trimmed[0]) >= 0: // a brace, or white space, in base64
-		return lookCompact(src, trimmed)
+		return detectCompact(src, trimmed)
 	}
 	return NoJWS
 }
 
-// lookCompact decodes the beginning of the first piece, which must be an object
-// with an alg, and counts the pieces: an encrypted JWE has five.
-func lookCompact(src ades.Source, head []byte) Look {
+// detectCompact decodes the beginning of the first piece, which must be an object with an alg, and
+// counts the pieces: an encrypted JWE has five.
+func detectCompact(src ades.Source, head []byte) Look {
 	first, _, _ := bytes.Cut(head, []byte("."))
 	part := first[:len(first)/4*4]
 	if len(first) < len(head) {
@@ -227,8 +226,8 @@ func lookCompact(src ades.Source, head []byte) Look {
 		return NoJWS
 	}
 	stops := 0
-	buf := make([]byte, lookHead)
-	for at := int64(0); at < src.Size(); at += lookHead {
+	buf := make([]byte, detectWindow)
+	for at := int64(0); at < src.Size(); at += detectWindow {
 		k, err := src.ReadAt(buf, at)
 		if k == 0 && err != nil {
 			break
@@ -238,8 +237,8 @@ func lookCompact(src ades.Source, head []byte) Look {
 			return SDJWT
 		}
 	}
-	if stops == 0 || stops == 4 { // nothing, and a JWE
+	if stops == 0 || stops == 4 { // unknown, or a JWE
 		return NoJWS
 	}
-	return JWS // which may have a piece too many or too few
+	return JWS // which may have the wrong number of pieces
 }

@@ -15,9 +15,9 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Read states the facts of every signature in a JWS, in any of its forms. It
-// returns a *ades.MalformedError for what is not JSON or not a JWS; a broken
-// signature is a fact, not an error.
+// Read returns the facts of every signature in a JWS, in any of its forms. It returns a
+// *ades.MalformedError if the file is not JSON or not a JWS; a broken signature is a fact, not an
+// error.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
 	text, err := load(ctx, src)
 	if err != nil {
@@ -39,12 +39,12 @@ type reader struct {
 	ctx    context.Context
 	file   *file
 	files  []ades.File
-	known  [][]byte // certificates of the caller
+	known  [][]byte // given by the caller
 	out    *ades.Document
 	ids    map[string]int
 	budget int64
 	effort *pkix.Effort
-	err    error // of a source that cannot be read
+	err    error // of an unreadable source
 }
 
 func newReader(ctx context.Context, f *file, o ades.ReadOptions) *reader {
@@ -85,23 +85,23 @@ type sigReader struct {
 	in     *file
 	jws    *jws
 	sig    *ades.Signature
-	parent *sigReader // the one that it counter-signs
+	parent *sigReader // the signature that it counter-signs
 	depth  int
 
 	head      *jsontree.Value // protected
 	unencoded bool            // b64 is false
 	alg       algorithm
 	value     []byte
-	payload   func(w *work) error // writes the payload as it is signed; nil where it is not at hand
-	octets    func(w *work) error // writes what time-stamps over the content are over
-	either    []ades.File         // one of them is signed, and only the value tells which
-	etsi      []*component        // unsigned components, in their order
-	clear     bool                // they are not in base64url
-	inHeader  int                 // how many of certs are in x5c
-	certs     []*pkix.Certificate // found in the signature, those of x5c first
+	payload   func(w *meteredWriter) error // writes the payload as signed; nil if it is not available
+	octets    func(w *meteredWriter) error // writes the input of content time-stamps
+	either    []ades.File                  // one of them is signed, and only the value shows which
+	etsi      []*component                 // unsigned components, in order
+	clear     bool                         // they are not in base64url
+	inHeader  int                          // number of certs in x5c
+	certs     []*pkix.Certificate          // in the signature, those of x5c first
 	signer    *pkix.Certificate
-	content   []ades.File // what is signed
-	carried   bool        // in the file itself
+	content   []ades.File // the signed content
+	carried   bool        // it is in the file itself
 }
 
 func (s *sigReader) where(member string) string { return s.jws.path + "/" + member }
@@ -134,8 +134,7 @@ func (r *reader) signature(in *file, j *jws, parent *sigReader, depth int) *sigR
 	return s
 }
 
-// name gives a signature an id that is unique in the file and stays the same
-// between readings.
+// name gives a signature an id that is unique in the file and the same at every reading.
 func (r *reader) name(value []byte) string {
 	id := "J-" + ades.FactID(value)[:32]
 	r.ids[id]++
@@ -145,7 +144,7 @@ func (r *reader) name(value []byte) string {
 	return id
 }
 
-// count notes a header parameter or component that is present.
+// count records a header parameter or component that is present.
 func (s *sigReader) count(name string, signed bool, n int) {
 	for i := range s.sig.Attributes {
 		if a := &s.sig.Attributes[i]; a.Name == name && a.Signed == signed {
@@ -156,8 +155,7 @@ func (s *sigReader) count(name string, signed bool, n int) {
 	s.sig.Attributes = append(s.sig.Attributes, ades.Attribute{Name: name, Signed: signed, Values: n})
 }
 
-// checkValue does the arithmetic of the signature value, with the key of the
-// signing certificate.
+// checkValue verifies the signature value with the key of the signing certificate.
 func (s *sigReader) checkValue() {
 	name, _ := s.head.Get("alg").Text()
 	alg, known := algorithms[name]
@@ -169,7 +167,7 @@ func (s *sigReader) checkValue() {
 		alg.Kind = pkix.Ed448
 	}
 	switch {
-	case nobody(name):
+	case withoutSigner(name):
 		s.problem(finding.JWSAlgorithmNobody, "protected", name)
 		return
 	case name == "":
@@ -185,7 +183,7 @@ func (s *sigReader) checkValue() {
 	if pub == nil {
 		return
 	}
-	for i := range max(1, len(s.either)) { // detached, and nothing says which file it is over
+	for i := range max(1, len(s.either)) { // detached, without a reference to its file
 		if len(s.either) > 0 {
 			s.choose(s.either[i])
 		}
@@ -195,7 +193,7 @@ func (s *sigReader) checkValue() {
 	}
 }
 
-// checkOver holds the value against what is signed, as far as that is at hand.
+// checkOver verifies the value over the signed data, if that is available.
 func (s *sigReader) checkOver(pub any) {
 	if s.payload == nil {
 		return
@@ -210,15 +208,15 @@ func (s *sigReader) checkOver(pub any) {
 	case errors.Is(err, pkix.ErrUnsupported):
 		s.problem(finding.JWSValueUnchecked, "signature", err)
 	default:
-		s.trouble(err)
+		s.recordError(err)
 	}
 }
 
-// maxKept is the longest JWS Signing Input that is kept with the facts.
+// maxKept is the longest JWS Signing Input kept in the facts.
 const maxKept = 1 << 20
 
-// verify holds the value against a key. An elliptic curve other than that of the
-// algorithm is another algorithm (RFC 7518, 3.4).
+// verify checks the value with a key. An elliptic curve other than the algorithm's means another
+// algorithm (RFC 7518, 3.4).
 func (s *sigReader) verify(pub any) error {
 	if key, ok := pub.(*ecdsa.PublicKey); ok && s.alg.curve != "" && key.Curve.Params().Name != s.alg.curve {
 		return pkix.ErrSignature
@@ -226,8 +224,8 @@ func (s *sigReader) verify(pub any) error {
 	if !s.effort.Spend(pub) {
 		return pkix.ErrEffort
 	}
-	kept := &keeper{most: maxKept}
-	if s.alg.Hash == 0 { // the message itself is wanted
+	kept := &cappedBuffer{most: maxKept}
+	if s.alg.Hash == 0 { // requires the message itself
 		kept.most = limits.JSONSize
 		if err := s.signingInput(kept); err != nil {
 			return err
@@ -246,24 +244,24 @@ func (s *sigReader) verify(pub any) error {
 	return s.alg.VerifyDigest(pub, h.Sum(nil), s.value)
 }
 
-func (s *sigReader) keep(k *keeper) {
+func (s *sigReader) keep(k *cappedBuffer) {
 	if !k.over && k.Len() <= maxKept {
 		s.sig.ToBeSigned = k.Bytes()
 	}
 }
 
-// signingInput writes what the value is over: the protected header and the
-// payload (RFC 7515, section 5.1).
+// signingInput writes the JWS Signing Input: the protected header and the payload (RFC 7515,
+// section 5.1).
 func (s *sigReader) signingInput(w io.Writer) error {
-	out := &work{w: w, s: s}
+	out := &meteredWriter{w: w, s: s}
 	if _, err := out.Write(append(bytes.Clone(s.jws.protected), '.')); err != nil {
 		return err
 	}
 	return s.payload(out)
 }
 
-// trouble keeps an error of a source, which is no fact of the signature.
-func (s *sigReader) trouble(err error) {
+// recordError records an error of a source, which is not a fact of the signature.
+func (s *sigReader) recordError(err error) {
 	if errors.Is(err, limits.ErrBudget) {
 		s.sig.Problems = append(s.sig.Problems, finding.TooMuch.Problem(s.jws.path))
 		return
@@ -283,9 +281,8 @@ func (s *sigReader) finishReferences() {
 	}
 }
 
-// parts states what a reader of the file takes for the document, and which
-// signatures cover it. Members that RFC 7515 does not know are content that
-// nobody signed.
+// parts records what a reader of the file takes for the document, and which signatures cover it.
+// Members other than those of RFC 7515 are unsigned content.
 func (r *reader) parts(readers []*sigReader) {
 	type named struct{ kind, name string }
 	at := map[named]int{}

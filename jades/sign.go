@@ -17,7 +17,7 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Draft is a signature that wants only its value. It implements [ades.Draft].
+// Draft is a signature that lacks only its value. It implements [ades.Draft].
 type Draft struct {
 	o         settings
 	protected []byte // base64url
@@ -28,19 +28,18 @@ type Draft struct {
 
 var _ ades.Draft = (*Draft)(nil)
 
-// ToBeSigned is the JWS Signing Input: the protected header and the payload.
+// ToBeSigned returns the JWS Signing Input: the protected header and the payload.
 func (d *Draft) ToBeSigned() []byte { return d.message }
 
-// Digest of ToBeSigned.
+// Digest returns the digest of ToBeSigned.
 func (d *Draft) Digest() []byte { return oid.Sum(d.o.Digest(), d.message) }
 
-// Value has the key sign the draft.
+// Value signs the draft with key.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
 	return ades.Value(key, d.o.SignParams, d.message, d.Digest())
 }
 
-// Finish writes the signed document. ECDSA values come as DER, and are written as
-// r‖s.
+// Finish writes the signed document. ECDSA values are DER, and are written as r‖s.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
 	value, err := pkix.PlainValue(d.o.Certificate.PublicKey, value)
 	if err != nil {
@@ -49,8 +48,8 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 	return d.place(w, encode(value))
 }
 
-// Prepare makes everything of a signature but its value. A content that is
-// carried is held in memory, with its base64url; a detached one is only read.
+// Prepare makes everything of a signature but its value. Content to be included is held in memory,
+// with its base64url; a detached one is only read.
 func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	o.Hash = Hash(p)
@@ -75,7 +74,7 @@ func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Opt
 	return o.draft(ctx, files, o.header(alg, o.MediaTypes[files[0].Name], nil), true)
 }
 
-// ErrSeveral says that several documents need a detached signature.
+// ErrSeveral: several documents require a detached signature.
 var ErrSeveral = errors.New("jades: several documents are signed together in a detached signature only")
 
 // draft puts header and payload together.
@@ -107,8 +106,7 @@ func (o settings) draft(ctx context.Context, files []ades.File, header []byte, c
 
 func (d *Draft) payload() []byte { return d.message[len(d.protected)+1:] }
 
-// checkPayload: a content that is carried as it is must be one that the form can
-// hold (RFC 7797, section 5).
+// checkPayload checks that content included without encoding suits the form (RFC 7797, section 5).
 func (d *Draft) checkPayload() error {
 	if !d.carries || !d.o.Unencoded {
 		return nil
@@ -120,7 +118,7 @@ func (d *Draft) checkPayload() error {
 	return nil
 }
 
-// write writes a file of its own.
+// write writes a new file.
 func (d *Draft) write(w io.Writer, signature []byte) error {
 	if d.o.Serialization == Compact {
 		payload := []byte{}
@@ -152,7 +150,7 @@ func (d *Draft) object(signature []byte) []byte {
 	return o.end()
 }
 
-// detached refers to the contents with sigD.
+// detached references the contents with sigD.
 func (o settings) detached(ctx context.Context, files []ades.File, alg string) (*Draft, error) {
 	if o.Mechanism == HTTPHeaders {
 		return o.httpHeaders(ctx, files, alg)
@@ -181,8 +179,8 @@ func (o settings) detached(ctx context.Context, files []ades.File, alg string) (
 	return o.draft(ctx, files, header, false)
 }
 
-// refer names and digests the contents. The digest is over their base64url,
-// unless they are signed as they are.
+// refer names and digests the contents. The digest is over their base64url, unless they are signed
+// unencoded.
 func (o settings) refer(ctx context.Context, files []ades.File) (names, types, digests []string, err error) {
 	if len(files) > limits.JWSReferences {
 		return nil, nil, nil, fmt.Errorf("jades: %d documents are too many for one signature", len(files))
@@ -223,8 +221,7 @@ func (o settings) refer(ctx context.Context, files []ades.File) (names, types, d
 	return names, types, digests, nil
 }
 
-// httpHeaders signs the fields of a message, in the order in which they are
-// given.
+// httpHeaders signs the fields of a message, in the given order.
 func (o settings) httpHeaders(ctx context.Context, files []ades.File, alg string) (*Draft, error) {
 	o.Unencoded = true // TS 119 182-1, 5.1.10
 	var names []string
@@ -247,8 +244,8 @@ func (o settings) httpHeaders(ctx context.Context, files []ades.File, alg string
 	return o.draft(ctx, []ades.File{text}, o.header(alg, "", d.end()), false)
 }
 
-// Counter makes the draft of a counter-signature over the signature with the
-// given id (as [Read] states it); an empty id means the only one.
+// Counter makes the draft of a counter-signature over the signature with the given id (see [Read]);
+// an empty id means the only one.
 func Counter(ctx context.Context, src ades.Source, id string, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, Options{Policy: opts.Policy, Roles: opts.Roles, Place: opts.Place}}
 	o.Hash = Hash(p)

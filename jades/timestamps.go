@@ -20,8 +20,7 @@ var timestampKinds = map[string]ades.TimestampKind{
 	"arcTst":  ades.ArchiveTimestamp,
 }
 
-// references are the components of the older levels that sigRTst and rfsTst are
-// over.
+// references are the components of the older levels, which sigRTst and rfsTst are over.
 var references = map[string]bool{"xRefs": true, "rRefs": true, "axRefs": true, "arRefs": true}
 
 // timestamps reads every time-stamp, those in the protected header first.
@@ -56,7 +55,7 @@ func (s *sigReader) timestamps() {
 	}
 }
 
-// componentCovers lists the facts in a component that is no time-stamp.
+// componentCovers lists the facts in a component other than a time-stamp.
 func (s *sigReader) componentCovers(c *component) []string {
 	var covers []string
 	for _, e := range c.evidence() {
@@ -106,12 +105,12 @@ func (s *sigReader) token(v, item *jsontree.Value, kind ades.TimestampKind, at i
 			return nil, nil
 		}
 		w := h.New()
-		if trouble = s.stamped(&work{w: w, s: s}, kind, v, at); trouble != nil {
-			return nil, nil // what is stamped is not at hand
+		if trouble = s.stamped(&meteredWriter{w: w, s: s}, kind, v, at); trouble != nil {
+			return nil, nil // the time-stamped data is not available
 		}
 		return w.Sum(nil), nil
 	}
-	ts, err := tsp.Read(raw, imprint, s.rawCerts()...)
+	ts, err := tsp.Read(raw, imprint, carried.Raw(s.certs)...)
 	if err != nil {
 		return nil, err
 	}
@@ -121,17 +120,17 @@ func (s *sigReader) token(v, item *jsontree.Value, kind ades.TimestampKind, at i
 	return ts, nil
 }
 
-// Reasons why nobody can tell what a time-stamp is over.
+// Reasons why it is unknown what a time-stamp is over.
 var (
 	errContentMissing = errors.New("the signed content is not at hand")
 	errCanonical      = errors.New("components in clear have no one canonical form")
 	errVariant        = errors.New("a variant that is not known")
 )
 
-// stamped writes what a time-stamp is over; at is the place in etsiU before
-// which everything counts.
-func (s *sigReader) stamped(w *work, kind ades.TimestampKind, v *jsontree.Value, at int) error {
-	// timeStamped of V1.1.1 and V1.2.1 names a variant that covers less.
+// stamped writes the input of a time-stamp; at is the index in etsiU before which components are
+// included.
+func (s *sigReader) stamped(w *meteredWriter, kind ades.TimestampKind, v *jsontree.Value, at int) error {
+	// timeStamped of V1.1.1 and V1.2.1 selects a variant that covers less.
 	if over, ok := v.Get("timeStamped").Text(); v.Get("timeStamped") != nil && (!ok || over != "all") {
 		return errVariant
 	}
@@ -172,19 +171,10 @@ func (s *sigReader) stamped(w *work, kind ades.TimestampKind, v *jsontree.Value,
 	return nil
 }
 
-// writeOctets writes the signed content, each in base64url unless b64 is false.
-func (s *sigReader) writeOctets(w *work) error {
+// writeOctets writes the signed contents, each in base64url unless b64 is false.
+func (s *sigReader) writeOctets(w *meteredWriter) error {
 	if s.octets == nil {
 		return errContentMissing
 	}
 	return s.octets(w)
-}
-
-// rawCerts are offered to tokens that do not carry their unit's certificate.
-func (s *sigReader) rawCerts() [][]byte {
-	certs := make([][]byte, len(s.certs))
-	for i, c := range s.certs {
-		certs[i] = c.Raw
-	}
-	return certs
 }

@@ -12,12 +12,12 @@ import (
 type component struct {
 	name    string
 	value   *jsontree.Value
-	written []byte // the base64url of it; nil where it stands in clear
+	written []byte // its base64url; nil if it is in clear
 	path    string
 }
 
-// readUnsigned reads etsiU: a list of components, all of them in base64url or all
-// in clear (TS 119 182-1, 5.3.1).
+// readUnsigned reads etsiU: a list of components, either all in base64url or all in clear (TS 119
+// 182-1, 5.3.1).
 func (s *sigReader) readUnsigned() {
 	list := s.jws.header.Get("etsiU")
 	if list == nil {
@@ -115,7 +115,7 @@ func (c *component) revocation(v *jsontree.Value) []ades.Evidence {
 				continue
 			}
 			if o, err := pkix.ParseOCSPResponse(raw); err == nil {
-				raw = o.Raw // whole: some carry the basic response alone
+				raw = o.Raw // whole: some have only the basic response
 			}
 			out = append(out, ades.Evidence{Kind: ades.EvidenceOCSP, Origin: c.name, Raw: raw})
 		}
@@ -126,8 +126,7 @@ func (c *component) revocation(v *jsontree.Value) []ades.Evidence {
 // originHeader is where x5c stands.
 const originHeader = "x5c"
 
-// carriedCertificates gathers the certificates and revocation data in the
-// signature.
+// carriedCertificates gathers the certificates and revocation data in the signature.
 func (s *sigReader) carriedCertificates() {
 	x5c := s.head.Get("x5c")
 	where := "protected"
@@ -164,7 +163,7 @@ func (s *sigReader) carriedCertificates() {
 			continue
 		}
 		s.certs = append(s.certs, c)
-		if e.Origin == originHeader { // which come first
+		if e.Origin == originHeader { // these come first
 			s.inHeader++
 		}
 	}
@@ -176,8 +175,7 @@ func (s *sigReader) addEvidence(e ades.Evidence) {
 	}
 }
 
-// counterSignatures reads what stands in cSig: a signature in the compact or the
-// flattened form.
+// counterSignatures reads cSig: a signature in the compact or the flattened form.
 func (s *sigReader) counterSignatures() {
 	for _, c := range s.etsi {
 		if c.name != "cSig" {

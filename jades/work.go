@@ -9,13 +9,13 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// work is a writer that counts against what one document may cost.
-type work struct {
+// meteredWriter is a writer that charges the costs of one document.
+type meteredWriter struct {
 	w io.Writer
 	s *sigReader
 }
 
-func (w *work) Write(p []byte) (int, error) {
+func (w *meteredWriter) Write(p []byte) (int, error) {
 	if w.s.budget -= int64(len(p)); w.s.budget < 0 {
 		return 0, limits.ErrBudget
 	}
@@ -25,14 +25,14 @@ func (w *work) Write(p []byte) (int, error) {
 	return w.w.Write(p)
 }
 
-// keeper keeps what is written, up to a length.
-type keeper struct {
+// cappedBuffer keeps what is written, up to a length.
+type cappedBuffer struct {
 	bytes.Buffer
 	most int
 	over bool
 }
 
-func (k *keeper) Write(p []byte) (int, error) {
+func (k *cappedBuffer) Write(p []byte) (int, error) {
 	if k.over = k.over || k.Len()+len(p) > k.most; k.over {
 		k.Reset()
 		return len(p), nil
@@ -40,7 +40,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 	return k.Buffer.Write(p)
 }
 
-// writeContent writes a content as it is signed: in base64url, or as it is.
+// writeContent writes a content as it is signed: in base64url or unencoded.
 func writeContent(w io.Writer, src ades.Source, unencoded bool) error {
 	in := io.NewSectionReader(src, 0, src.Size())
 	if unencoded {

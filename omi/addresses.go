@@ -17,13 +17,13 @@ import (
 	"unicode"
 )
 
-// The file of addresses: a block for each municipality, as its rows come, then a
-// directory of the blocks, then the end. A search reads the directory and one block; a
-// municipality whose rows lie apart has several.
+// The address file: a block for each municipality, in input order, then a directory of the blocks,
+// then the footer. A search reads the directory and one block; a municipality whose rows are not
+// contiguous has several.
 const (
 	addressFile  = "addresses"
 	addressMagic = "RGTADR1\n"
-	entrySize    = 4 + 8 + 4 + 4 // code, place, length, checksum
+	entrySize    = 4 + 8 + 4 + 4 // code, offset, length, checksum
 	footSize     = 4 + 4 + 8     // checksum of the directory, entries, magic
 	mostName     = 250
 	mostBlock    = 64 << 20
@@ -31,14 +31,14 @@ const (
 	otherName    = " / "
 )
 
-// civic is a street number and where it is, in micro-degrees.
+// civic is a street number with its position in micro-degrees.
 type civic struct {
 	number   uint32
 	exponent string
 	x, y     int32
 }
 
-// addressWriter writes the file of addresses.
+// addressWriter writes the address file.
 type addressWriter struct {
 	w         io.Writer
 	at        uint64
@@ -48,7 +48,7 @@ type addressWriter struct {
 
 	town    string
 	streets map[string][]civic
-	pending int // bytes of the block, about
+	pending int // estimated size of the block
 }
 
 func newAddressWriter(w io.Writer) *addressWriter {
@@ -122,28 +122,28 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Address is a street number that a search found.
+// Address is a street number found by a search.
 type Address struct {
 	Street   string // as published
-	Number   string // with its exponent: "10/B"; empty where none was asked for
+	Number   string // with its exponent: "10/B"; empty if none was asked for
 	Lat, Lng float64
-	Exact    bool // the number that was asked for, not one near it
+	Exact    bool // the requested number, as opposed to one near it
 }
 
-// errDamaged says that a file of addresses is not as it was written.
+// errDamaged: an address file is corrupt.
 var errDamaged = errors.New("omi: the file of addresses is damaged: import it again")
 
-// HasAddresses says whether addresses were imported.
+// HasAddresses reports whether addresses were imported.
 func (l *Library) HasAddresses() bool {
 	_, err := os.Stat(filepath.Join(l.dir, addressFile))
 	return err == nil
 }
 
-// mostFound is how many streets a search answers with.
+// mostFound bounds the streets in an answer.
 const mostFound = 20
 
-// Addresses finds a street, with a number behind it, in a municipality. The streets
-// whose names fit best come first. Nothing is kept in memory between two searches.
+// Addresses finds a street, with an optional number, in a municipality. The best matches come
+// first. Nothing is kept in memory between searches.
 func (l *Library) Addresses(cadastral, sought string) ([]Address, error) {
 	f, err := os.Open(filepath.Join(l.dir, addressFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -224,22 +224,22 @@ func blocksOf(f io.ReaderAt, size int64, cadastral string) (blocks [][]byte, err
 	return blocks, nil
 }
 
-// wanted is a street and a number as they are sought.
+// wanted is the street and number to search for.
 type wanted struct {
-	kind     string // VIA, PIAZZA; empty where none was named
+	kind     string // VIA, PIAZZA; empty if not given
 	words    []string
 	numbered bool
 	number   uint32
 	exponent string
 }
 
-// shortKinds are what people write for the kinds of streets.
+// shortKinds are common abbreviations of kinds of streets.
 var shortKinds = map[string]string{
 	"V": "VIA", "VLE": "VIALE", "PZA": "PIAZZA", "PZZA": "PIAZZA", "P": "PIAZZA", "PLE": "PIAZZALE", "C": "CORSO", "CSO": "CORSO", "LGO": "LARGO", "STR": "STRADA", "VIC": "VICOLO", "LOC": "LOCALITA", "FRAZ": "FRAZIONE",
 }
 
-// parseAddress reads "Via Torino 10/B": what is a number at the end is that of the
-// house, and a postal code is passed over.
+// parseAddress parses "Via Torino 10/B": a number at the end is the street number, and a postal
+// code is ignored.
 func parseAddress(sought string) (w wanted) {
 	fields := slices.DeleteFunc(strings.Fields(Plain(sought)), func(f string) bool { return len(f) == 5 && isDigits(f) })
 	if n := len(fields); n > 1 && (len(fields[n-1]) == 1 && unicode.IsLetter(rune(fields[n-1][0])) || fields[n-1] == "BIS" || fields[n-1] == "TER") && isDigits(fields[n-2]) {
@@ -260,7 +260,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// streetWords are the words that tell a street, and its kind.
+// streetWords returns the kind of a street and the words that identify it.
 func streetWords(fields []string) (kind string, words []string) {
 	for i, f := range fields {
 		switch {
@@ -279,7 +279,7 @@ type hit struct {
 	rank int
 }
 
-// search adds the streets of a block that fit.
+// search adds the matching streets of a block.
 func (w wanted) search(b []byte, hits []hit) ([]hit, error) {
 	r := &blockReader{b: b}
 	for len(r.b) > 0 && !r.bad {
@@ -298,7 +298,7 @@ func (w wanted) search(b []byte, hits []hit) ([]hit, error) {
 			}
 		}
 		if fits && place >= 0 && !r.bad {
-			if rank *= 2; w.numbered && place != 0 { // of two streets alike the one that has the number
+			if rank *= 2; w.numbered && place != 0 { // of two equal streets, prefer the one with the number
 				rank++
 			}
 			a := Address{Street: street, Lat: float64(best.y) / 1e6, Lng: float64(best.x) / 1e6, Exact: !w.numbered || place == 0}
@@ -314,8 +314,8 @@ func (w wanted) search(b []byte, hits []hit) ([]hit, error) {
 	return hits, nil
 }
 
-// rank says how well a street fits: none of its words lacking first, then of the
-// kind that was named, then with few others.
+// rank says how well a street matches: first without missing words, then with the right kind, then
+// with few other words.
 func (w wanted) rank(street string) (rank int, fits bool) {
 	best := -1
 	for name := range strings.SplitSeq(street, otherName) {
@@ -340,8 +340,8 @@ func (w wanted) rank(street string) (rank int, fits bool) {
 	return best, best >= 0
 }
 
-// distance says how far a number is from the one that is sought: 0 is it. Without one
-// the middle of the street is sought.
+// distance is how far a number is from the requested one, 0 being equal. Without a number it is the
+// distance from the middle of the street.
 func (w wanted) distance(c civic, i, n uint64) int {
 	if !w.numbered {
 		return int(max(i, n/2) - min(i, n/2))
@@ -356,7 +356,7 @@ func (w wanted) distance(c civic, i, n uint64) int {
 	return d
 }
 
-// blockReader reads what flush wrote.
+// blockReader reads a block written by flush.
 type blockReader struct {
 	b   []byte
 	bad bool

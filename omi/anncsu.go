@@ -22,15 +22,15 @@ type AddressReport struct {
 	Municipalities int `json:"municipalities"`
 	Streets        int `json:"streets"`
 	Numbers        int `json:"numbers"`
-	// WithoutPlace are rows that have no coordinates in Italy: of every third street
-	// number the municipality has given none.
+	// WithoutPlace are rows without coordinates in Italy: municipalities have not supplied them for
+	// every third street number.
 	WithoutPlace int `json:"withoutPlace"`
-	Skipped      int `json:"skipped"` // rows that cannot be read
+	Skipped      int `json:"skipped"` // unreadable rows
 }
 
-// ImportAddresses reads street numbers with their coordinates from the open data of
-// the Archivio nazionale dei numeri civici delle strade urbane (ANNCSU, "indirizzario"),
-// packed or not, and takes them over in place of those that were there.
+// ImportAddresses reads street numbers with their coordinates from the open data of the Archivio
+// nazionale dei numeri civici delle strade urbane (ANNCSU, "indirizzario"), archived or not, and
+// replaces the existing ones.
 func (l *Library) ImportAddresses(ctx context.Context, paths []string, progress func(done, total int64)) (AddressReport, error) {
 	var rep AddressReport
 	s, err := openFileSet(ctx, paths)
@@ -61,7 +61,7 @@ func readAddresses(ctx context.Context, s *fileSet, w io.Writer, progress func(d
 		if err != nil {
 			return out.report, s.damaged(src, err)
 		}
-		err = out.table(&counted{ctx: ctx, r: r, tell: func(n int) error {
+		err = out.table(&counted{ctx: ctx, r: r, progress: func(n int) error {
 			if done += int64(n); done > limits.OMIAddresses {
 				return refuse("the files unpack to more than %d GB", limits.OMIAddresses>>30)
 			}
@@ -73,7 +73,7 @@ func readAddresses(ctx context.Context, s *fileSet, w io.Writer, progress func(d
 		r.Close()
 		switch {
 		case errors.Is(err, errNoAddresses):
-			continue // a note beside the table
+			continue // a text file beside the table
 		case err != nil:
 			return out.report, err
 		}
@@ -85,11 +85,11 @@ func readAddresses(ctx context.Context, s *fileSet, w io.Writer, progress func(d
 	return out.report, out.end()
 }
 
-// counted tells how much was read, and ends with its context.
+// counted reports how much was read, and stops with its context.
 type counted struct {
-	ctx  context.Context
-	r    io.Reader
-	tell func(n int) error
+	ctx      context.Context
+	r        io.Reader
+	progress func(n int) error
 }
 
 func (c *counted) Read(b []byte) (int, error) {
@@ -97,16 +97,16 @@ func (c *counted) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.r.Read(b)
-	if told := c.tell(n); told != nil {
+	if told := c.progress(n); told != nil {
 		return n, told
 	}
 	return n, err
 }
 
-// errNoAddresses says that a file is no table of street numbers.
+// errNoAddresses: a file is not a table of street numbers.
 var errNoAddresses = errors.New("omi: no table of street numbers")
 
-// The columns that are read, by the names of the source.
+// The columns that are used, by their names in the source.
 const (
 	columnTown = iota
 	columnStreet
@@ -121,7 +121,7 @@ const (
 
 var columnNames = [columns]string{"CODICE_COMUNE", "ODONIMO", "CIVICO", "ESPONENTE", "COORD_X_COMUNE", "COORD_Y_COMUNE", "DIZIONE_LINGUA1", "DIZIONE_LINGUA2"}
 
-// table reads one table: its columns by their names, whatever stands between them.
+// table reads one table, whose columns are found by name.
 func (a *addressWriter) table(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), limits.OMILine)
@@ -163,8 +163,8 @@ func (a *addressWriter) table(r io.Reader) error {
 	return lines.Err()
 }
 
-// splitLine appends the fields of a line, without quotation marks and blanks around
-// them. A mark inside is doubled; a line break is in no field.
+// splitLine appends the fields of a line, without surrounding quotation marks and spaces. A
+// quotation mark inside is doubled; fields have no line breaks.
 func splitLine(row []string, line string, between byte) []string {
 	line = strings.TrimSuffix(line, "\r")
 	for {
@@ -199,7 +199,7 @@ func splitLine(row []string, line string, between byte) []string {
 	}
 }
 
-// row takes one street number.
+// row handles one street number.
 func (a *addressWriter) row(field func(int) string) error {
 	town, street := field(columnTown), field(columnStreet)
 	number, err := strconv.ParseUint(field(columnNumber), 10, 31)
@@ -223,7 +223,7 @@ func (a *addressWriter) row(field func(int) string) error {
 	})
 }
 
-// degreesOf reads degrees with a decimal comma or point.
+// degreesOf parses degrees with a decimal comma or point.
 func degreesOf(s string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
 	return v, err == nil && !math.IsNaN(v) && math.Abs(v) <= 180

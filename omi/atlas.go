@@ -6,17 +6,16 @@ import (
 	"rogito.dev/rogito/internal/geo"
 )
 
-// Box is a rectangle in micro-degrees, its border included: X longitude, Y latitude.
+// Box is a rectangle in micro-degrees, including its border: X longitude, Y latitude.
 type Box struct{ MinX, MinY, MaxX, MaxY int32 }
 
 // Union is the smallest box around both.
 func (b Box) Union(o Box) Box { return Box(geo.Box(b).Union(geo.Box(o))) }
 
-// Meets says whether the boxes share a point.
+// Meets reports whether the boxes share a point.
 func (b Box) Meets(o Box) bool { return geo.Box(b).Meets(geo.Box(o)) }
 
-// atlas is what the map and the search know beyond the file. It is made when first
-// asked for.
+// atlas is data for map and search that is derived from the file on first use.
 type atlas struct {
 	box        Box
 	areas      []Area // of municipalities, then of provinces
@@ -28,15 +27,15 @@ type atlas struct {
 type Area struct {
 	Municipality // of a province: code and region only
 	Box          Box
-	Drawn        bool  // it has ground; else Box is empty
-	Quoted       int   // how many values its zones have; of a province: those of the municipality with the most
-	Homes        int32 // the median, over its zones, of what Zone.Homes tells; of a province over its municipalities; 0: none
+	Drawn        bool  // it has a perimeter; otherwise Box is empty
+	Quoted       int   // number of values of its zones; of a province: the largest number of a municipality
+	Homes        int32 // the median of Zone.Homes over its zones, or for a province over its municipalities; 0: none
 
 	ix      *Index
 	outline int
 }
 
-// Outline is the area's ground, simplified so that it fits its neighbours.
+// Outline is the area's shape, simplified consistently with its neighbours.
 func (a Area) Outline() Outline { return a.ix.outline(a.outline) }
 
 func (ix *Index) draw() *atlas {
@@ -116,13 +115,12 @@ func (ix *Index) AreaOf(cadastral string) (Area, bool) {
 	return ix.atlas().areas[i], true
 }
 
-// homes are the codes of types of property that people live in, the one that
-// stands best for all of them first.
+// homes are the codes of residential property types, the most representative first.
 var homes = [...]int{20, 21, 19, 1}
 
-// Homes is the middle of the range of sale of homes, in thousandths of a euro per
-// square metre: of ordinary ones (Abitazioni civili) where they are quoted, in
-// their prevalent condition if one is. 0: no home is quoted.
+// Homes is the middle of the sale range of homes, in thousandths of a euro per square metre: of
+// ordinary ones (Abitazioni civili) if they are quoted, in their prevalent condition if there is
+// one. 0: no home is quoted.
 func (z Zone) Homes() int32 {
 	v, ok := z.HomeValue()
 	if !ok {
@@ -131,7 +129,7 @@ func (z Zone) Homes() int32 {
 	return v.Sale.Min/2 + v.Sale.Max/2
 }
 
-// HomeValue is the quotation that Homes is the middle of.
+// HomeValue is the quotation whose middle is Homes.
 func (z Zone) HomeValue() (best Value, ok bool) {
 	rank := len(homes) * 2
 	for i := range z.Values() {
@@ -150,9 +148,8 @@ func (z Zone) HomeValue() (best Value, ok bool) {
 	return best, ok
 }
 
-// Since are the publications from the active one backwards. The first that has
-// perimeters of a place is the one to answer with: one of a single municipality may
-// be newer than one of the whole country.
+// Since returns the publications from the active one backwards. The first with perimeters of a
+// place should be used: a newer one may only cover a single municipality.
 func (s *Set) Since() []*Index {
 	i := slices.Index(s.indexes, s.active)
 	if i < 0 {

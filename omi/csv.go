@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// csvHead names the columns of WriteCSV in the words of the API.
+// csvHead names the columns of WriteCSV like the API.
 var csvHead = []string{
 	"semester", "region", "province_code", "municipality", "cadastral_code", "omi_zone", "description", "property_type", "property_type_code", "condition", "prevalent",
 	"sale_min", "sale_max", "sale_surface", "rent_min", "rent_max", "rent_surface", "source",
 }
 
-// WriteCSV writes the quotations of zones as a table, a line for each type of property
-// and condition. What is not quoted is empty. A text that a spreadsheet would take for
-// a formula begins with an apostrophe.
+// WriteCSV writes the quotations of zones as a table, with a line for each type of property and
+// condition. Unquoted values are empty. A text that a spreadsheet would take for a formula is
+// prefixed by an apostrophe.
 func WriteCSV(w io.Writer, zones []Zone) error {
 	out := csv.NewWriter(w)
-	_ = out.Write(csvHead) // Flush tells
+	_ = out.Write(csvHead) // Flush returns the error
 	for _, z := range zones {
 		m := z.Municipality()
 		for i := range z.Values() {
@@ -33,7 +33,7 @@ func WriteCSV(w io.Writer, zones []Zone) error {
 					row[i] = "'" + cell
 				}
 			}
-			_ = out.Write(row) // Flush tells
+			_ = out.Write(row) // Flush returns the error
 		}
 	}
 	out.Flush()

@@ -7,30 +7,28 @@ import (
 	"strings"
 )
 
-// Caveat is what has to be said beside every estimate.
+// Caveat must be shown with every estimate.
 const Caveat = "An estimate from the published range of a whole zone, for a property in ordinary order: not an appraisal. " +
 	"Floor, view, age and works on the single property are not in it."
 
-// Estimate is what a zone's quotation comes to for a surface.
+// Estimate applies a zone's quotation to a surface.
 type Estimate struct {
 	Zone       Zone
-	Value      Value // that it is made from
+	Value      Value // the quotation used
 	Surface    float64
-	Sale, Rent *Amounts // euro, rent a month; nil where not quoted
-	Yield      *Amounts // gross, per cent a year; nil where a side is not quoted
+	Sale, Rent *Amounts // euro, rent per month; nil if not quoted
+	Yield      *Amounts // gross, per cent per year; nil if a side is not quoted
 }
 
 // Amounts are a minimum and a maximum.
 type Amounts struct{ Min, Max float64 }
 
-// Mixed says that the sale counts other square metres than the rent: one gross, the
-// other net.
+// Mixed reports whether sale and rent use different square metres: one gross, the other net.
 func (e Estimate) Mixed() bool {
 	return e.Sale != nil && e.Rent != nil && e.Value.Sale.Surface != e.Value.Rent.Surface
 }
 
-// Kind is the kind of square metres that the surface counts: those of the sale where
-// it is quoted.
+// Kind is the kind of square metres of the surface: that of the sale if it is quoted.
 func (e Estimate) Kind() Surface {
 	if e.Sale != nil {
 		return e.Value.Sale.Surface
@@ -41,9 +39,9 @@ func (e Estimate) Kind() Surface {
 // MostSurface is the largest surface that is estimated, in square metres.
 const MostSurface = 1_000_000
 
-// Quoted is the quotation of a type of property, by its name or the code of the
-// source, in a condition. An empty type is the zone's prevalent one, or ordinary homes
-// where it names none; an empty condition is the prevalent one.
+// Quoted is the quotation of a type of property, by its name or the source's code, in a condition.
+// An empty type means the zone's prevalent one, or ordinary homes if it has none; an empty
+// condition means the prevalent one.
 func (z Zone) Quoted(kind, condition string) (Value, bool) {
 	kind = strings.TrimSpace(kind)
 	if kind == "" {
@@ -76,7 +74,7 @@ func (z Zone) Quoted(kind, condition string) (Value, bool) {
 	return best, rank < 4
 }
 
-// Types are the types of property that a zone quotes, each once.
+// Types returns the types of property that a zone quotes, without duplicates.
 func (z Zone) Types() []string {
 	var all []string
 	for i := range z.Values() {
@@ -87,8 +85,7 @@ func (z Zone) Types() []string {
 	return all
 }
 
-// Estimate is what a property of so many square metres comes to by a quotation of the
-// zone, to the nearest cent.
+// Estimate applies a quotation of the zone to a surface in square metres, rounded to cents.
 func (z Zone) Estimate(v Value, surface float64) Estimate {
 	e := Estimate{Zone: z, Value: v, Surface: surface}
 	if v.SaleQuoted {
@@ -108,8 +105,8 @@ func (z Zone) Estimate(v Value, surface float64) Estimate {
 
 func cents(v float64) float64 { return math.Round(v*100) / 100 }
 
-// Change is how the middle of a range moved between two semesters, in per cent, and
-// what that is for each year.
+// Change is how the middle of a range changed between two semesters, in per cent, in total and per
+// year.
 func Change(from Range, was Semester, to Range, is Semester) (whole, yearly float64, ok bool) {
 	before, now := float64(from.Min)+float64(from.Max), float64(to.Min)+float64(to.Max)
 	years := math.Abs(float64(is.number()-was.number())) / 2
@@ -119,8 +116,8 @@ func Change(from Range, was Semester, to Range, is Semester) (whole, yearly floa
 	return (now/before - 1) * 100, (math.Pow(now/before, 1/years) - 1) * 100, true
 }
 
-// FindZone is the zone with a code, "H501/B12", in the first of the publications that
-// quotes it, else in the first that has it.
+// FindZone is the zone with a code, "H501/B12", in the first of the publications that quotes it,
+// else in the first that has it.
 func FindZone(publications []*Index, cadastral, code string) (z Zone, ok bool) {
 	for _, ix := range publications {
 		if at, found := ix.Zone(strings.ToUpper(cadastral), strings.ToUpper(code)); found && (!ok || z.Values() == 0 && at.Values() > 0) {
@@ -162,5 +159,5 @@ func (a *Amounts) append(b []byte, kind Surface) []byte {
 	return append(b, '}')
 }
 
-// Conditions are the conditions that the source tells apart.
+// Conditions are the conditions that the source distinguishes.
 var Conditions = []string{"NORMALE", "OTTIMO", "SCADENTE"}

@@ -15,33 +15,33 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// ImportOptions changes how a publication is read; the zero value is the strict way.
+// ImportOptions changes how a publication is read; the zero value is strict.
 type ImportOptions struct {
-	// AllowMixed takes files of different semesters; that of the values rules.
+	// AllowMixed accepts files of different semesters; that of the values is used.
 	AllowMixed bool
-	// AllowPartial takes a publication in which less than half of the zones have a
-	// perimeter, or of which files were left out for their names.
+	// AllowPartial accepts a publication in which less than half of the zones have a perimeter, or
+	// of which files were ignored because of their names.
 	AllowPartial bool
-	// Workers is how many files are read at once; 0 is one per processor.
+	// Workers is how many files are read concurrently; 0 is one per processor.
 	Workers int
-	// Progress, if set, is told how many bytes of how many have been unpacked. It is
-	// called from several goroutines.
+	// Progress, if set, is called with how many bytes of how many have been unpacked, from several
+	// goroutines.
 	Progress func(done, total int64)
 
 	sample bool // mark the report
 }
 
-// found is what one file turned out to be; one of table and perimeter, or neither.
-type found struct {
+// fileResult is the result of one file: a table, a perimeter, or neither.
+type fileResult struct {
 	order     int
 	name      string
 	table     *table
 	perimeter *perimeter
-	err       error // why a perimeter was left out
-	leftOut   bool  // a table or a perimeter that is not taken for its name
+	err       error // why a perimeter was skipped
+	leftOut   bool  // a table or a perimeter that was ignored because of its name
 }
 
-// gatherer reads the files of a supply side by side.
+// gatherer reads the files of a supply concurrently.
 type gatherer struct {
 	fileSet *fileSet
 	opts    ImportOptions
@@ -50,12 +50,12 @@ type gatherer struct {
 	reach   atomic.Int64
 
 	mu    sync.Mutex
-	found []found
+	found []fileResult
 }
 
-// gather reads every file. The order of the outcome is that of the supply, whatever
-// the order in which workers finished.
-func gather(ctx context.Context, s *fileSet, opts ImportOptions) ([]found, error) {
+// gather reads every file. The results have the order of the supply, regardless of when workers
+// finished.
+func gather(ctx context.Context, s *fileSet, opts ImportOptions) ([]fileResult, error) {
 	g := &gatherer{fileSet: s, opts: opts}
 	for _, src := range s.sources {
 		g.total += src.size
@@ -80,7 +80,7 @@ func gather(ctx context.Context, s *fileSet, opts ImportOptions) ([]found, error
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	slices.SortStableFunc(g.found, func(a, b found) int { return a.order - b.order })
+	slices.SortStableFunc(g.found, func(a, b fileResult) int { return a.order - b.order })
 	return g.found, nil
 }
 
@@ -99,7 +99,7 @@ func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.Ca
 			continue
 		}
 		var err error
-		if buf, err = g.one(src, buf, scratch, 0); err != nil {
+		if buf, err = g.readFile(src, buf, scratch, 0); err != nil {
 			stop(err)
 		}
 		if g.opts.Progress != nil {
@@ -108,15 +108,15 @@ func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.Ca
 	}
 }
 
-// one reads a file and files what it is. It returns the buffer for the next file,
-// and an error only where the publication is to be refused.
-func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]byte, error) {
+// readFile reads a file and records the result. It returns the buffer for the next file, and an
+// error only if the publication is to be refused.
+func (g *gatherer) readFile(src source, buf []byte, scratch *scratch, depth int) ([]byte, error) {
 	buf, err := g.fileSet.read(src, buf)
 	var refused *RefusedError
 	if errors.As(err, &refused) {
 		return buf, err
 	}
-	f := found{order: src.order, name: src.name, err: err}
+	f := fileResult{order: src.order, name: src.name, err: err}
 	switch {
 	case src.hidden && (err != nil || !isArchive(buf)):
 		if f.leftOut = err == nil && (isTable(buf) || isKML(buf)); !f.leftOut {
@@ -124,7 +124,7 @@ func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]b
 		}
 	case err != nil:
 	case isArchive(buf):
-		return nil, g.nested(src, buf, scratch, depth+1) // the buffer stays with the archive
+		return nil, g.nested(src, buf, scratch, depth+1) // the archive keeps the buffer
 	case isTable(buf):
 		if f.table, err = readTable(buf, scratch.words); err != nil {
 			return buf, err
@@ -140,7 +140,7 @@ func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]b
 	return buf, nil
 }
 
-// namedLikeOurs says whether a file that cannot be recognised should have been.
+// namedLikeOurs reports whether a file that was not recognised should have been, by its name.
 func namedLikeOurs(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".kml" || ext == ".csv"
@@ -158,7 +158,7 @@ func (g *gatherer) nested(src source, b []byte, scratch *scratch, depth int) err
 	var err error
 	for _, f := range inner.sources {
 		f.order = src.order
-		if buf, err = g.one(f, buf, scratch, depth); err != nil {
+		if buf, err = g.readFile(f, buf, scratch, depth); err != nil {
 			return err
 		}
 	}

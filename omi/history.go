@@ -3,20 +3,17 @@ package omi
 // Past is the zone of a place in one semester.
 type Past struct {
 	Zone Zone
-	// Named is true where the semester has no perimeters of the municipality:
-	// the zone is the one of the same code and the same description as in the
-	// semester next to it that has them.
+	// Named: the semester has no perimeters of the municipality, and the zone is the one with the
+	// same code and description as in the nearest semester that has.
 	Named bool
 }
 
-// History is the zone at a place in every semester of the set, the newest
-// first.
+// History is the zone at a place in every semester of the set, newest first.
 //
-// A semester whose perimeters are known answers by them alone. Of one that has
-// none for the municipality (the Agenzia supplies values without perimeters)
-// the zone is taken by its name: the code alone would not do, since a revision
-// of the zones gives old codes to other places, and LinkZona changes for a zone
-// that stays. Where the description differs too, nothing is answered.
+// A semester with perimeters is answered by these alone. If it has none for the municipality (the
+// Agenzia supplies values without perimeters), the zone is found by its name: the code alone is not
+// enough, since a revision of the zones reuses old codes for other places, and LinkZona changes for
+// an unchanged zone. If the description differs too, there is no answer.
 func (s *Set) History(lat, lng float64) []Past {
 	hits := make([]Past, len(s.indexes))
 	found := make([]bool, len(s.indexes))
@@ -54,11 +51,10 @@ func (s *Set) nearest(found []bool, i int) int {
 	return best
 }
 
-// number counts semesters.
+// number numbers semesters consecutively.
 func (s Semester) number() int { return 2*s.Year + s.Half }
 
-// sameZone is the zone of the same name, where the municipality has no
-// perimeters here.
+// sameZone is the zone with the same name, if the municipality has no perimeters here.
 func (ix *Index) sameZone(of Zone) (Zone, bool) {
 	zones, ok := ix.ZonesOf(of.Municipality().CadastralCode)
 	if !ok {

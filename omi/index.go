@@ -16,15 +16,15 @@ import (
 	"rogito.dev/rogito/internal/geo"
 )
 
-// ErrIndex says that a file is not an index this program can read: damaged, cut
-// short, or of another version.
+// ErrIndex: a file is not an index that this program can read: damaged, truncated, or of another
+// version.
 var ErrIndex = errors.New("omi: not a usable index file")
 
-// Index is one publication, ready for lookups. It is immutable and safe for
-// concurrent use. The bulk of it stays in the mapped file.
+// Index is one publication, ready for lookups. It is immutable and safe for concurrent use. Most of
+// it remains in the mapped file.
 type Index struct {
 	sec      [sections][]byte
-	texts    string // copied out of the file, so that texts may outlive the index
+	texts    string // copied from the file, so that texts may outlive the index
 	grid     grid
 	semester Semester
 	report   Report
@@ -35,9 +35,8 @@ type Index struct {
 	atlas     func() *atlas
 }
 
-// OpenIndex maps an index file into memory and checks it whole. The memory is given
-// back when nothing refers to the index any more. Errors wrap [ErrIndex] where the
-// file is at fault.
+// OpenIndex maps an index file into memory and checks all of it. The memory is released once the
+// index is unreachable. Errors wrap [ErrIndex] if the file is at fault.
 func OpenIndex(path string) (*Index, error) {
 	ix, err := mapIndex(path)
 	if err == nil {
@@ -49,8 +48,8 @@ func OpenIndex(path string) (*Index, error) {
 	return ix, nil
 }
 
-// mapIndex is OpenIndex without the checksum: nothing leads astray in what it
-// opens, but what is said of a zone may have been changed.
+// mapIndex is OpenIndex without the checksum: references in the file are safe, but the data of a
+// zone may have been changed.
 func mapIndex(path string) (*Index, error) {
 	b, unmap, err := mapFile(path)
 	if err != nil {
@@ -65,9 +64,8 @@ func mapIndex(path string) (*Index, error) {
 		unmap()
 		return nil, err
 	}
-	leave(b) // of several publications most are never asked
-	// Not at once: a method whose last use of the index is behind it may still be
-	// reading from the file.
+	releasePages(b) // most of several publications are never used
+	// Not at once: a method that has made its last use of the index may still be reading the file.
 	runtime.AddCleanup(ix, func(unmap func()) { time.AfterFunc(time.Minute, unmap) }, unmap)
 	return ix, nil
 }
@@ -86,7 +84,7 @@ func ParseIndex(b []byte) (*Index, error) {
 
 var errDigest = fmt.Errorf("%w: its checksum is wrong", ErrIndex)
 
-// frame takes a file apart into what its checksum is over, and that.
+// frame splits a file into the checksummed part and the checksum.
 func frame(b []byte) (body, trailer []byte, err error) {
 	if len(b) < headerSize+trailerSize || string(b[:len(magic)]) != magic {
 		return nil, nil, fmt.Errorf("%w: it does not begin as one", ErrIndex)
@@ -99,8 +97,8 @@ func frame(b []byte) (body, trailer []byte, err error) {
 
 func idOf(trailer []byte) string { return hex.EncodeToString(trailer[:6]) }
 
-// checkDigest checks the checksum of a file. It reads the file piece by piece:
-// through a mapping all of it would be in the memory of the process.
+// checkDigest checks the checksum of a file. It reads the file in pieces: reading the mapping would
+// load all of it into the memory of the process.
 func checkDigest(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -153,8 +151,8 @@ func parseBody(b []byte, id string) (*Index, error) {
 	return ix, nil
 }
 
-// check makes sure that no reference leads outside, so that no lookup needs to. It
-// names what is wrong.
+// check makes sure that no reference is out of range, so that lookups need not check. It returns
+// what is wrong.
 func (ix *Index) check() string {
 	sizes := map[int]int{
 		secTextEnds: 4, secPlaces: placeSize, secZones: zoneSize, secValues: valueSize, secPolygons: polygonSize,
@@ -182,7 +180,7 @@ func (ix *Index) check() string {
 	return ""
 }
 
-// ascends says whether a section of numbers never falls and ends at last.
+// ascends reports whether a section of numbers is non-decreasing and ends with last.
 func (ix *Index) ascends(sec, last int) bool {
 	before, b := uint32(0), ix.sec[sec]
 	for i := 0; i < len(b); i += 4 {
@@ -202,7 +200,7 @@ func (ix *Index) u32(sec, size int, i uint32, field int) uint32 {
 	return le.Uint32(ix.sec[sec][int(i)*size+field:])
 }
 
-// within says whether n records from first on are there.
+// within reports whether the n records from first exist.
 func within(first, n uint32, count int) bool { return uint64(first)+uint64(n) <= uint64(count) }
 
 func (ix *Index) isText(n uint32) bool { return int(n) < ix.count(secTextEnds, 4) }
@@ -303,7 +301,7 @@ func (ix *Index) text(n uint32) string {
 // Semester is the semester of the publication.
 func (ix *Index) Semester() Semester { return ix.semester }
 
-// ID names the publication by its content: twelve hexadecimal digits.
+// ID identifies the publication by its content: twelve hexadecimal digits.
 func (ix *Index) ID() string { return ix.id }
 
 // Size is the length of the index file in bytes.

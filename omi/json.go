@@ -21,18 +21,17 @@ const (
 // simplifiedTo is the tolerance of simplified geometry in micro-degrees.
 const simplifiedTo = 100
 
-// Answer is a zone found at a place.
+// Answer is the zone found at a place.
 type Answer struct {
 	Zone     Zone
 	Lat, Lng float64 // the place asked for
-	Placed   bool    // there was a place: a zone taken by its code has none
-	Near     bool    // the place is outside: Distance says how far
+	Placed   bool    // there was a place: a zone looked up by code has none
+	Near     bool    // the place is outside: see Distance
 	Distance float64 // in metres
 }
 
-// AppendJSON appends the answer as one JSON object, straight from the index: the
-// semester, the place, the zone, its values and its perimeter as rings of lat and
-// lng. A side that is not quoted is null.
+// AppendJSON appends the answer as one JSON object, directly from the index: the semester, the
+// place, the zone, its values and its perimeter as rings of lat and lng. An unquoted side is null.
 func (a Answer) AppendJSON(b []byte, g Geometry) []byte {
 	b = a.appendFields(append(b, '{'))
 	if g != NoGeometry {
@@ -67,7 +66,7 @@ func (a Answer) appendPlace(b []byte) []byte {
 	return b
 }
 
-// appendFields appends what there is to say of a zone whatever the place.
+// appendFields appends the fields of a zone that do not depend on the place.
 func (z Zone) appendFields(b []byte) []byte {
 	b = appendMunicipality(b, z.Municipality())
 	b = appendText(append(b, `,"omi_zone":`...), z.Code())
@@ -137,13 +136,12 @@ func appendSurface(b []byte, kind Surface) []byte {
 	return appendText(b, kind.String())
 }
 
-// appendMilli appends thousandths as a decimal number without idle zeros.
+// appendMilli appends thousandths as a decimal number without trailing zeros.
 func appendMilli(b []byte, v int32) []byte {
 	return strconv.AppendFloat(b, float64(v)/1000, 'f', -1, 64)
 }
 
-// appendMicro appends micro-degrees as degrees, always with six decimals, as the
-// source has them.
+// appendMicro appends micro-degrees as degrees, always with six decimals, like the source.
 func appendMicro(b []byte, v int32) []byte {
 	if v < 0 {
 		b, v = append(b, '-'), -v
@@ -157,7 +155,7 @@ func appendMicro(b []byte, v int32) []byte {
 
 // appendText appends a JSON string.
 func appendText(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // what is no UTF-8 is replaced
+	b, _ = jsontext.AppendQuote(b, s) // invalid UTF-8 is replaced
 	return b
 }
 

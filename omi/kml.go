@@ -9,8 +9,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// What can be wrong with a perimeter file as XML. The file is then left out whole:
-// half a municipality would pass for the whole of it.
+// Errors of a perimeter file as XML. Such a file is ignored completely: half a municipality would
+// look like all of it.
 var (
 	errCut      = errors.New("it ends in the middle")
 	errDoctype  = errors.New("it declares a document type")
@@ -19,18 +19,18 @@ var (
 	errLongText = errors.New("a text in it is too long")
 )
 
-// kmlScanner walks the elements of a KML file. It reads what the official files
-// use of XML (elements, attributes, CDATA, comments, character references) and
-// nothing else: a document type, which could declare entities, is an error. It
-// does not decode the bytes, since two of the files lie about their encoding.
+// kmlScanner reads the elements of a KML file. It supports the XML that official files use
+// (elements, attributes, CDATA, comments, character references) and nothing else: a document type,
+// which could declare entities, is an error. It does not decode the bytes, since two of the files
+// declare a wrong encoding.
 type kmlScanner struct {
 	b     []byte
 	stack [][]byte // local names of the open elements
 	text  []byte   // text of the innermost element since it was opened
-	own   []byte   // space for a text that is not one piece of the file
+	own   []byte   // buffer for text that is not contiguous in the file
 }
 
-// kmlHandler is told of elements as they open and close.
+// kmlHandler is called when elements open and close.
 type kmlHandler interface {
 	open(s *kmlScanner, name, attributes []byte)
 	close(s *kmlScanner, name []byte) error
@@ -82,7 +82,7 @@ func (s *kmlScanner) more(piece []byte) {
 	}
 }
 
-// until takes everything up to a mark, and the mark.
+// until reads up to a mark, and the mark.
 func (s *kmlScanner) until(mark string) ([]byte, error) {
 	i := bytes.Index(s.b, []byte(mark))
 	if i < 0 {
@@ -134,7 +134,7 @@ func (s *kmlScanner) start(h kmlHandler) error {
 	return nil
 }
 
-// tag takes the rest of a tag; a '>' inside an attribute's value does not end it.
+// tag reads the rest of a tag; a '>' inside an attribute's value does not end it.
 func (s *kmlScanner) tag() ([]byte, error) {
 	var quote byte
 	for i, c := range s.b {
@@ -186,7 +186,7 @@ func (s *kmlScanner) parent() string {
 	return string(s.stack[len(s.stack)-1])
 }
 
-// words is the text of the element that closes, decoded.
+// words is the decoded text of the element that closes.
 func (s *kmlScanner) words() (string, error) {
 	if len(s.text) > limits.OMIText {
 		return "", errLongText
@@ -203,7 +203,7 @@ func local(name []byte) []byte {
 
 var references = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&apos;", "'", "&quot;", `"`, "&#39;", "'", "&#34;", `"`, "&amp;", "&")
 
-// unescape resolves the references XML itself defines; any other stays as it is.
+// unescape resolves the references defined by XML itself; any other is kept.
 func unescape(s string) string {
 	if !strings.Contains(s, "&") {
 		return s
@@ -235,7 +235,7 @@ func attribute(rest []byte, name string) string {
 	}
 }
 
-// isKML says whether a file begins as XML does.
+// isKML reports whether a file begins like XML.
 func isKML(b []byte) bool {
 	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF")), " \t\r\n")
 	return bytes.HasPrefix(b, []byte("<?xml")) || bytes.HasPrefix(b, []byte("<kml")) || bytes.HasPrefix(b, []byte("<!DOCTYPE"))

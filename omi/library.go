@@ -19,19 +19,18 @@ import (
 	"rogito.dev/rogito/internal/atomicfile"
 )
 
-// Library is a folder of publications, one index file each. Several processes may
-// work on the same folder: files appear and vanish whole, and every process takes
-// over what the others did with [Library.Refresh].
+// Library is a folder of publications, one index file each. Several processes may use the same
+// folder: files are added and removed atomically, and [Library.Refresh] picks up the changes of
+// other processes.
 type Library struct {
 	dir     string
 	mu      sync.Mutex           // changes of current, bad and whole
-	bad     map[string]time.Time // files that could not be opened, and of when: not tried again
-	whole   map[string]bool      // files whose checksum was right
+	bad     map[string]time.Time // files that could not be opened, and their time: not tried again
+	whole   map[string]bool      // files whose checksum was verified
 	current atomic.Pointer[Set]
 }
 
-// Set is the publications that were there at one moment. It does not change, so
-// that an answer never mixes two of them.
+// Set is an immutable snapshot of the publications, so that an answer never mixes two states.
 type Set struct {
 	indexes []*Index // newest first
 	active  *Index
@@ -39,19 +38,18 @@ type Set struct {
 	pinned  Semester          // chosen by Use; zero: the newest
 }
 
-// activeFile holds the semester that Use chose.
+// activeFile has the semester chosen by Use.
 const activeFile = "active"
 
 var indexName = regexp.MustCompile(`^(\d{4})-([12])\.([0-9a-f]{12})\.omi$`)
 
-// fileName is how a publication is called in the folder.
+// fileName is the file name of a publication in the folder.
 func fileName(s Semester, id string) string { return fmt.Sprintf("%04d-%d.%s.omi", s.Year, s.Half, id) }
 
-// OpenLibrary opens the publications in a folder, which is made when first written
-// to. As long as there are none, the sample that comes with the program stands in.
-// The error names files that cannot be opened; the library is good without them.
-// A file came to its name with its checksum right, which is not computed again here
-// (80 MB for a semester of all Italy): see [Library.Check].
+// OpenLibrary opens the publications in a folder, which is created when it is first written to.
+// While it is empty, the built-in sample is used. The error names files that cannot be opened; the
+// library is usable without them. Files only get their names once their checksum is verified, so it
+// is not computed again here (80 MB for a semester of all Italy): see [Library.Check].
 func OpenLibrary(dir string) (*Library, error) {
 	l := &Library{dir: dir, bad: map[string]time.Time{}, whole: map[string]bool{}}
 	l.current.Store(&Set{})
@@ -59,20 +57,19 @@ func OpenLibrary(dir string) (*Library, error) {
 	return l, err
 }
 
-// Current is the publications as they are now.
+// Current is the current set of publications.
 func (l *Library) Current() *Set { return l.current.Load() }
 
-// Active is the publication that answers when none is asked for; nil if none is
-// there.
+// Active is the publication that is used by default, or nil.
 func (s *Set) Active() *Index { return s.active }
 
 // All are the publications, the newest first.
 func (s *Set) All() []*Index { return s.indexes }
 
-// Sample says that the made-up publication stands in for official ones.
+// Sample reports whether the built-in sample is used for lack of official publications.
 func (s *Set) Sample() bool { return s.active != nil && s.active.report.Sample }
 
-// Pinned is the semester chosen by Use; the zero Semester stands for the newest.
+// Pinned is the semester chosen by Use; the zero Semester means the newest.
 func (s *Set) Pinned() Semester { return s.pinned }
 
 // Semester is the publication of a semester.
@@ -84,8 +81,7 @@ func (s *Set) Semester(of Semester) (*Index, bool) {
 	return s.indexes[i], true
 }
 
-// Refresh takes over what changed in the folder, all at once, and says whether
-// anything did.
+// Refresh picks up all changes in the folder at once, and reports whether there were any.
 func (l *Library) Refresh() (changed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,8 +116,8 @@ func (l *Library) Refresh() (changed bool, err error) {
 	return changed, errors.Join(problems...)
 }
 
-// open opens a file of the folder. One that cannot be opened is told once, and left
-// alone until it changes.
+// open opens a file of the folder. If that fails, the error is reported once, and the file is
+// ignored until it changes.
 func (l *Library) open(name string) (*Index, error) {
 	path := filepath.Join(l.dir, name)
 	info, err := os.Stat(path)
@@ -140,9 +136,8 @@ func (l *Library) open(name string) (*Index, error) {
 	return ix, nil
 }
 
-// Check computes the checksums of files that have not been checked since the
-// library was opened, which takes a while. It leaves out the files that are
-// damaged, and names them in its error.
+// Check verifies the checksums of files not yet checked by this library, which takes a while. It
+// drops damaged files, and names them in its error.
 func (l *Library) Check() error {
 	var problems []error
 	for name := range l.Current().files {
@@ -197,8 +192,8 @@ func (l *Library) files() ([]string, error) {
 	return names, nil
 }
 
-// arrange sorts the publications and picks the active one. Of two files of one
-// semester, which an interrupted import leaves, the later one counts.
+// arrange sorts the publications and picks the active one. Of two files of one semester, as left by
+// an interrupted import, the later one is used.
 func (s *Set) arrange(names []string) {
 	of := map[Semester]*Index{}
 	for _, name := range names {
@@ -228,9 +223,8 @@ func (l *Library) pin() (Semester, error) {
 	return ParseSemester(strings.TrimSpace(string(b)))
 }
 
-// Import reads a publication, writes its index beside what is there and takes it
-// over. A publication of the same semester is replaced. What is refused (a
-// [*RefusedError]) changes nothing.
+// Import reads a publication, adds its index and uses it. A publication of the same semester is
+// replaced. A refused one (a [*RefusedError]) changes nothing.
 func (l *Library) Import(ctx context.Context, paths []string, opts ImportOptions) (Report, error) {
 	pub, err := ReadPublication(ctx, paths, opts)
 	if err != nil {
@@ -258,14 +252,13 @@ func (l *Library) ImportAll(ctx context.Context, paths []string, opts ImportOpti
 	return reports, nil
 }
 
-// Add files a publication and takes it over.
+// Add stores a publication and uses it.
 func (l *Library) Add(pub *Publication) error {
-	return l.file(func(f *os.File) error { return pub.WriteIndex(f) })
+	return l.addFile(func(f *os.File) error { return pub.WriteIndex(f) })
 }
 
-// file writes a new index file beside the others and takes it over when it is
-// whole and on the disk.
-func (l *Library) file(write func(*os.File) error) error {
+// addFile writes a new index file beside the others, and uses it once it is complete and on disk.
+func (l *Library) addFile(write func(*os.File) error) error {
 	if err := os.MkdirAll(l.dir, 0o750); err != nil {
 		return fmt.Errorf("omi: add to library: %w", err)
 	}
@@ -274,7 +267,7 @@ func (l *Library) file(write func(*os.File) error) error {
 	if err != nil {
 		return fmt.Errorf("omi: add to library: %w", err)
 	}
-	defer os.Remove(f.Name()) // gone already when all went well
+	defer os.Remove(f.Name()) // renamed if all went well
 	err = write(f)
 	if err == nil {
 		err = f.Sync()
@@ -285,7 +278,7 @@ func (l *Library) file(write func(*os.File) error) error {
 	return l.adopt(f.Name())
 }
 
-// adopt checks a finished index file, moves it to its place and takes it over.
+// adopt checks a finished index file, moves it to its place and uses it.
 func (l *Library) adopt(path string) error {
 	ix, err := OpenIndex(path)
 	if err != nil {
@@ -296,8 +289,8 @@ func (l *Library) adopt(path string) error {
 		return fmt.Errorf("omi: add to library: %w", err)
 	}
 	now := time.Now()
-	_ = os.Chtimes(filepath.Join(l.dir, name), now, now) // which of two is newer is decided by it
-	_ = os.Chmod(filepath.Join(l.dir, name), 0o640)      // temporary files are for their owner only
+	_ = os.Chtimes(filepath.Join(l.dir, name), now, now) // decides which of two files is newer
+	_ = os.Chmod(filepath.Join(l.dir, name), 0o640)      // temporary files are only readable by their owner
 	atomicfile.SyncDir(l.dir)
 	if err := l.drop(ix.semester, name); err != nil {
 		return err
@@ -335,7 +328,7 @@ func semesterOf(name string) Semester {
 	return s
 }
 
-// sweep removes what an import that died left behind.
+// sweep removes the temporary files of a crashed import.
 func (l *Library) sweep() {
 	left, _ := filepath.Glob(filepath.Join(l.dir, atomicfile.Prefix+"*"))
 	for _, path := range left {
@@ -345,7 +338,7 @@ func (l *Library) sweep() {
 	}
 }
 
-// Use makes a semester the active one; the zero Semester goes back to the newest.
+// Use makes a semester the active one; the zero Semester means the newest.
 func (l *Library) Use(s Semester) error {
 	path := filepath.Join(l.dir, activeFile)
 	if s == (Semester{}) {
@@ -389,9 +382,9 @@ func (l *Library) Remove(s Semester) error {
 // Path is where the file of a publication of this library is.
 func (l *Library) Path(ix *Index) string { return filepath.Join(l.dir, fileName(ix.semester, ix.id)) }
 
-// Receive files an index that another library wrote, and takes it over.
+// Receive stores an index written by another library, and uses it.
 func (l *Library) Receive(r io.Reader) error {
-	return l.file(func(f *os.File) error {
+	return l.addFile(func(f *os.File) error {
 		_, err := io.Copy(f, r)
 		return err
 	})

@@ -7,9 +7,9 @@ import (
 	"rogito.dev/rogito/internal/geo"
 )
 
-// Lookup is the zone at a place. Edges and vertices belong to a zone; of several
-// zones the smallest is taken, then the lower cadastral code, then the lower zone
-// code. "No zone here" is false, not an error.
+// Lookup is the zone at a place. Edges and vertices belong to a zone; of several zones the smallest
+// is used, then the lower cadastral code, then the lower zone code. "No zone here" is false, not an
+// error.
 func (ix *Index) Lookup(lat, lng float64) (Zone, bool) {
 	if !onEarth(lat, lng) {
 		return Zone{}, false
@@ -26,8 +26,8 @@ func onEarth(lat, lng float64) bool {
 	return math.Abs(lat) <= 90 && math.Abs(lng) <= 180 // false for NaN
 }
 
-// find is the polygon at a position whose zone ranks first. The entries of a square
-// are in the order of rank, so the first that holds the position is it.
+// find is the polygon at a position whose zone ranks first. The entries of a square are ordered by
+// rank, so it is the first that contains the position.
 func (ix *Index) find(at geo.Position) (uint32, bool) {
 	const size = cellSize * 1000 // in nano-degrees
 	for e := ix.square(geo.CellOf(at.X, size), geo.CellOf(at.Y, size)); len(e) > 0; e = e[4:] {
@@ -49,8 +49,8 @@ func (ix *Index) square(x, y int64) []byte {
 	return ix.sec[secEntries][4*int(le.Uint32(cell)) : 4*int(le.Uint32(cell[4:]))]
 }
 
-// holds says whether the polygon holds the position: in its closed outer ring, and
-// not strictly inside a hole.
+// holds reports whether the polygon contains the position: in its closed outer ring, and not
+// strictly inside a hole.
 func (ix *Index) holds(polygon uint32, at geo.Position) bool {
 	first, n := ix.polygonRings(polygon)
 	if ix.ring(first).Side(at) == geo.Outside {
@@ -73,15 +73,14 @@ func (ix *Index) polygonBox(polygon uint32) geo.Box {
 	return geo.Box{MinX: f(0), MinY: f(1), MaxX: f(2), MaxY: f(3)}
 }
 
-// Nearest is the zone at a place or, outside every zone, the nearest one within so
-// many metres, with its distance. Of zones equally far the one that would win an
-// overlap is taken.
+// Nearest is the zone at a place or, outside every zone, the nearest one within a distance in
+// metres, with its distance. Of equally near zones, the one that would win an overlap is used.
 func (ix *Index) Nearest(lat, lng, metres float64) (z Zone, distance float64, ok bool) {
 	if z, ok = ix.Lookup(lat, lng); ok || !onEarth(lat, lng) || !(metres > 0) {
 		return z, 0, ok
 	}
 	plane := geo.Around(geo.At(lat, lng))
-	// a hair beyond the limit, since Distance tells only what is nearer
+	// slightly beyond the limit, since Distance only finds what is nearer
 	best, limit := uint32(0), math.Nextafter(metres, math.Inf(1))
 	for _, polygon := range ix.touching(plane.Box(metres)) {
 		first, n := ix.polygonRings(polygon)
@@ -97,8 +96,7 @@ func (ix *Index) Nearest(lat, lng, metres float64) (z Zone, distance float64, ok
 	return Zone{ix, ix.u32(secPolygons, polygonSize, best, polygonZone)}, limit, true
 }
 
-// touching are the polygons with entries in the squares that a box reaches, in the
-// order of their rank.
+// touching are the polygons with entries in the squares that a box touches, by rank.
 func (ix *Index) touching(box geo.Box) []uint32 {
 	var polygons []uint32
 	x1, y1 := geo.CellOf(box.MaxX, cellSize), geo.CellOf(box.MaxY, cellSize)
@@ -113,8 +111,7 @@ func (ix *Index) touching(box geo.Box) []uint32 {
 	return slices.Compact(polygons)
 }
 
-// Within are the zones that share a point with a rectangle in degrees, in the order
-// of cadastral and zone codes.
+// Within are the zones that share a point with a rectangle in degrees, by cadastral and zone code.
 func (ix *Index) Within(minLng, minLat, maxLng, maxLat float64) []Zone {
 	low, high := geo.At(minLat, minLng), geo.At(maxLat, maxLng)
 	box := geo.Box{
@@ -136,8 +133,8 @@ func (ix *Index) Within(minLng, minLat, maxLng, maxLat float64) []Zone {
 	return found
 }
 
-// meets says whether the polygon and the box share a point: an edge does, or the
-// box lies wholly inside.
+// meets reports whether the polygon and the box share a point: an edge does, or the box is
+// completely inside.
 func (ix *Index) meets(polygon uint32, box geo.Box) bool {
 	if !ix.polygonBox(polygon).Meets(box) {
 		return false

@@ -4,11 +4,11 @@ package omi
 
 import "os"
 
-// mapFile reads a file where it cannot be mapped.
+// mapFile reads a file on systems where it cannot be mapped.
 func mapFile(path string) (b []byte, unmap func(), err error) {
 	b, err = os.ReadFile(path)
 	return b, func() {}, err
 }
 
-// leave does nothing: the file is in the memory of the process.
-func leave([]byte) {}
+// releasePages does nothing: the file is in the memory of the process.
+func releasePages([]byte) {}

@@ -28,9 +28,9 @@ func mapFile(path string) (b []byte, unmap func(), err error) {
 	return b, func() { _ = syscall.Munmap(b) }, nil
 }
 
-// leave has the system take back the memory of a mapping until it is read again.
-func leave(b []byte) {
+// releasePages lets the system reclaim the memory of a mapping until it is read again.
+func releasePages(b []byte) {
 	if len(b) > 0 {
-		_ = syscall.Madvise(b, syscall.MADV_DONTNEED) // a wish
+		_ = syscall.Madvise(b, syscall.MADV_DONTNEED) // only a hint
 	}
 }

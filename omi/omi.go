@@ -1,14 +1,12 @@
-// Package omi answers, for a latitude and a longitude in Italy, which zone of the
-// Osservatorio del Mercato Immobiliare the place lies in, with the zone's perimeter
-// and all its quotations.
+// Package omi finds the zone of the Osservatorio del Mercato Immobiliare for a latitude and a
+// longitude in Italy, with the zone's perimeter and all its quotations.
 //
-// The data is the official supply of the Agenzia delle Entrate for one semester:
-// the tables VALORI and ZONE and the perimeters in KML. [Library.Import] reads it
-// once, in whatever archive or folder it comes, and writes an immutable index file;
-// [Index.Lookup] answers from that file, mapped into memory. Most callers open a
-// [Library], take its [Library.Current] set, and look positions up in it.
+// The data is the official supply of the Agenzia delle Entrate for one semester: the tables VALORI
+// and ZONE and the perimeters in KML. [Library.Import] reads it once, from any archive or folder,
+// and writes an immutable index file; [Index.Lookup] answers from that file, mapped into memory.
+// Most callers open a [Library], take its [Library.Current] set, and look positions up in it.
 //
-// Whoever shows the data has to name its source: [Attribution].
+// Anyone who shows the data has to name its source: [Attribution].
 package omi
 
 import (
@@ -27,10 +25,10 @@ type Semester struct {
 	Half int // 1 or 2
 }
 
-// ErrSemester says that a text is not a semester such as 2018/2.
+// ErrSemester: a text is not a semester such as 2018/2.
 var ErrSemester = errors.New("omi: a semester is written like 2018/2")
 
-// ErrUnknownSemester says that no publication of the semester is there.
+// ErrUnknownSemester: there is no publication of the semester.
 var ErrUnknownSemester = errors.New("omi: no publication of this semester")
 
 var semesterForm = regexp.MustCompile(`^(\d{4})/([12])$`)
@@ -54,12 +52,12 @@ func (s Semester) Compare(o Semester) int {
 	return s.number() - o.number()
 }
 
-// RefusedError says why a publication was refused whole. What was there before is
-// untouched. Its text names no file of the caller's: the official archive's name
-// holds the tax code of the person who asked for it.
+// RefusedError says why a whole publication was refused. Existing ones do not change. Its text
+// names none of the caller's files: the name of the official archive includes the tax code of the
+// person who requested it.
 type RefusedError struct {
 	Reason  string
-	Partial bool // [ImportOptions.AllowPartial] would take it all the same
+	Partial bool // [ImportOptions.AllowPartial] would accept it
 }
 
 func (e *RefusedError) Error() string { return "omi: publication refused: " + e.Reason }

@@ -12,20 +12,20 @@ import (
 	"rogito.dev/rogito/internal/geo"
 )
 
-// Outlines are for drawing. The published perimeters do not fit one another: a
-// border is digitised once for each of its sides, with gaps and overlaps of some
-// metres, so that simplifying them one by one tears them apart. They are laid on a
-// mosaic instead, in which every square belongs to one zone, and the borders of its
-// areas are simplified (see [geo.Mosaic]). Lookups never use them.
+// Outlines are for drawing. The published perimeters do not match each other: a border is digitised
+// once for each side, with gaps and overlaps of some metres, so that simplifying each perimeter
+// would separate neighbours. Instead they are rasterized to a mosaic, in which every square belongs
+// to one zone, and the borders of its areas are simplified (see [geo.Mosaic]). Lookups never use
+// them.
 const (
 	zoneSquare = 500  // micro-degrees: about 50 m
 	areaSquare = 2000 // about 200 m: municipalities and provinces
-	mostGap    = 2    // squares between two areas that are taken for a gap, not a lake
+	mostGap    = 2    // squares between two areas that are a gap, not a lake
 
 	tolerance         = 1.3 // halves of a square
 	provinceTolerance = 8
 
-	// rings of fewer squares are left out, unless the area has no other
+	// smaller rings (in squares) are omitted, unless the area has no other
 	leastIsland         = 3
 	leastProvinceIsland = 60
 
@@ -37,8 +37,8 @@ const (
 // Point is a vertex of an outline: X to the east, Y to the north.
 type Point struct{ X, Y int32 }
 
-// Outline is the ground of an area as it is drawn: closed rings, whose inside
-// follows from the even-odd rule. One unit is so many micro-degrees.
+// Outline is the shape of an area for drawing: closed rings with the even-odd rule. One unit is so
+// many micro-degrees.
 type Outline struct {
 	Unit  int32
 	Rings [][]Point
@@ -62,8 +62,8 @@ func provincesOf(n int, of func(i int) province) []province {
 	return slices.SortedFunc(maps.Values(byCode), func(a, b province) int { return strings.Compare(a.code, b.code) })
 }
 
-// outlines draws zones, municipalities and provinces. What overflows a mosaic has
-// no outline; no real publication does.
+// outlines makes those of zones, municipalities and provinces. If a mosaic overflows there is no
+// outline, which does not happen with real publications.
 func (l *layout) outlines() {
 	provinces := provincesOf(len(l.pub.places), func(i int) province {
 		return province{l.pub.places[i].province, l.pub.places[i].region}
@@ -116,7 +116,7 @@ func boxOf(o *outline) geo.Box {
 	return box
 }
 
-// outlineBuilder draws the outlines of a publication.
+// outlineBuilder makes the outlines of a publication.
 type outlineBuilder struct {
 	l          *layout
 	boxes      []geo.Box // of zones with ground
@@ -125,20 +125,19 @@ type outlineBuilder struct {
 	drawn      [][]byte  // zones, municipalities, provinces
 }
 
-// canvas is what one worker draws on. Its space serves window after window: without
-// that, what is thrown away costs half of the time, and a third of the import's
-// memory.
+// canvas is the working space of one worker. Reusing it for every window saves half of the time,
+// and a third of the import's memory.
 type canvas struct {
 	geo.Mosaic
-	has    []bool // labels that were painted
+	has    []bool // labels that occur
 	points []geo.Point
 	rings  [][]geo.Point
-	traced []geo.Point // the rings of a window, behind one another
+	traced []geo.Point // the rings of a window, concatenated
 	found  []tracedRing
 	coded  []byte
 }
 
-// tracedRing is where a ring lies in what was traced.
+// tracedRing is the position of a ring in traced.
 type tracedRing struct {
 	label    uint16
 	from, to int
@@ -146,8 +145,8 @@ type tracedRing struct {
 	small    bool
 }
 
-// windows sorts the zones with ground by where their municipality lies, so that a
-// municipality is drawn whole, with what is around it.
+// windows groups the zones by the location of their municipality, so that a municipality is drawn
+// as a whole, with its surroundings.
 func (d *outlineBuilder) windows() [][]int {
 	boxes := map[int]geo.Box{}
 	for _, zone := range d.l.ranked {
@@ -167,9 +166,9 @@ func (d *outlineBuilder) windows() [][]int {
 	return slices.Collect(maps.Values(sorted))
 }
 
-// lay puts zones, and all others around them, on a mosaic of squares of at least a
-// size. Larger zones come first, so that of two the smaller one has a square, as in
-// a lookup. Those of the zones that hold the centre of no square get one.
+// rasterize puts zones, and all others around them, on a mosaic of squares of at least a certain
+// size. Larger zones come first, so that the smaller one wins a square, as in a lookup. Zones that
+// contain no square's centre still get one square.
 func (d *outlineBuilder) rasterize(e *canvas, zones []int, size int32, label func(zone int) uint16) {
 	box := d.boxes[zones[0]]
 	for _, zone := range zones {
@@ -202,7 +201,7 @@ func (d *outlineBuilder) rasterize(e *canvas, zones []int, size int32, label fun
 	}
 }
 
-// decode appends the rings of a polygon, which share the space of points.
+// decode appends the rings of a polygon, whose points share one slice.
 func (p *polygon) decode(points []geo.Point, rings [][]geo.Point) ([]geo.Point, [][]geo.Point) {
 	points = slices.Grow(points, p.points+1)
 	at := uint32(0)
@@ -215,7 +214,7 @@ func (p *polygon) decode(points []geo.Point, rings [][]geo.Point) ([]geo.Point, 
 	return points, rings
 }
 
-// zones draws the zones of one window.
+// zones makes the outlines of the zones of one window.
 func (d *outlineBuilder) zones(e *canvas, zones []int) {
 	labels, of := map[int]uint16{}, []int{-1}
 	label := func(zone int) uint16 {
@@ -234,11 +233,11 @@ func (d *outlineBuilder) zones(e *canvas, zones []int) {
 	e.vectorize(mine, tolerance, leastIsland, func(l uint16, b []byte) { d.drawn[of[l]] = b })
 }
 
-// areas draws the municipalities of a province, and the province.
+// areas makes the outlines of the municipalities of a province, and of the province.
 func (d *outlineBuilder) areas(e *canvas, zones []int, province uint16, provinces int) {
 	places := len(d.l.pub.places)
 	drawn := d.drawn[len(d.l.pub.zones):]
-	label := func(zone int) uint16 { return uint16(d.placeOf[zone] + 1) } // a cadastral code has 26,000 forms
+	label := func(zone int) uint16 { return uint16(d.placeOf[zone] + 1) } // there are only 26,000 possible cadastral codes
 	d.rasterize(e, zones, areaSquare, label)
 	mine := make([]bool, places+1)
 	for _, zone := range zones {
@@ -255,8 +254,8 @@ func (d *outlineBuilder) areas(e *canvas, zones []int, province uint16, province
 	e.vectorize(mine, provinceTolerance, leastProvinceIsland, func(_ uint16, b []byte) { drawn[places+int(province)] = b })
 }
 
-// trace codes the outlines of some labels. Rings of fewer than least squares are
-// left out where there is a larger one.
+// vectorize encodes the outlines of some labels. Rings of fewer than least squares are omitted if
+// there is a larger one.
 func (e *canvas) vectorize(wanted []bool, tolerance, least float64, each func(label uint16, coded []byte)) {
 	e.traced, e.found = e.traced[:0], e.found[:0]
 	e.Outlines(tolerance, wanted, func(l uint16, ring []geo.Point, lost bool) {
@@ -268,7 +267,7 @@ func (e *canvas) vectorize(wanted []bool, tolerance, least float64, each func(la
 	for i := 0; i < len(e.found); {
 		e.rings = e.rings[:0]
 		label := e.found[i].label
-		var largest tracedRing // of those that are left out
+		var largest tracedRing // of the omitted ones
 		for ; i < len(e.found) && e.found[i].label == label; i++ {
 			if r := e.found[i]; !r.small {
 				e.rings = append(e.rings, e.traced[r.from:r.to])
@@ -293,12 +292,12 @@ func squares(ring []geo.Point) float64 {
 		a, b := ring[i-1], ring[i]
 		twice += int64(a.X)*int64(b.Y) - int64(b.X)*int64(a.Y)
 	}
-	return float64(max(twice, -twice)) / 8 // the vertices count halves
+	return float64(max(twice, -twice)) / 8 // vertices are in half squares
 }
 
-// appendOutline codes an outline: the unit, the number of rings, and of each ring
-// the number of its vertices (the closing one left out) and their distances from
-// the vertex before. The first vertex of all counts from the origin.
+// appendOutline encodes an outline: the unit, the number of rings, and for each ring the number of
+// its vertices (without the closing one) and their differences from the previous vertex. The very
+// first vertex is relative to the origin.
 func appendOutline(b []byte, unit int32, rings [][]geo.Point) []byte {
 	b = binary.AppendUvarint(b, uint64(unit))
 	b = binary.AppendUvarint(b, uint64(len(rings)))
@@ -315,7 +314,7 @@ func appendOutline(b []byte, unit int32, rings [][]geo.Point) []byte {
 	return b
 }
 
-// readOutline decodes an outline. Of bytes that are none it gives what it can.
+// readOutline decodes an outline, as far as it is valid.
 func readOutline(b []byte) (o Outline) {
 	next := func() (v uint64) {
 		v, n := binary.Uvarint(b)
@@ -357,13 +356,12 @@ func (ix *Index) outline(i int) Outline {
 	return readOutline(ix.sec[secOutlines][from:ix.u32(secOutlineEnds, 4, uint32(i), 0)])
 }
 
-// Outline is the zone's ground, simplified so that it fits its neighbours; empty
-// without a perimeter.
+// Outline is the zone's shape, simplified consistently with its neighbours; empty without a
+// perimeter.
 func (z Zone) Outline() Outline { return z.ix.outline(int(z.i)) }
 
-// Detail is the zone's ground as published, without the vertices that lie within so
-// many micro-degrees of the line they bend, and without the polygons that do not
-// reach into a box.
+// Detail is the zone's published shape, without the vertices that are within a tolerance in
+// micro-degrees of a straight line, and without the polygons outside of a box.
 func (z Zone) Detail(tolerance float64, box Box) Outline {
 	o := Outline{Unit: 1}
 	for p := range z.Polygons() {
@@ -382,10 +380,10 @@ func (z Zone) Detail(tolerance float64, box Box) Outline {
 	return o
 }
 
-// AppendJSON appends the outline as a list: the unit in micro-degrees, then a list
-// of numbers for each ring, the distances of its vertices from the vertex before,
-// east and north. The first vertex of a ring counts from the first of the ring
-// before, that of the first ring from the origin; a ring is closed by itself.
+// AppendJSON appends the outline as a list: the unit in micro-degrees, then for each ring a list of
+// numbers, the differences of its vertices from the previous vertex, east and north. The first
+// vertex of a ring is relative to the first of the previous ring, that of the first ring to the
+// origin; rings are closed implicitly.
 func (o Outline) AppendJSON(b []byte) []byte {
 	b = strconv.AppendInt(append(b, '['), int64(o.Unit), 10)
 	first := Point{}

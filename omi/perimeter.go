@@ -15,8 +15,8 @@ import (
 // cellSize is the side of the lookup grid's squares in micro-degrees: about 1.1 km.
 const cellSize = 10_000
 
-// italy bounds what a polygon of a perimeter may reach; one beyond it is an error
-// of the source. It also keeps the arithmetic of package geo in 64 bits.
+// italy bounds the polygons of a perimeter; one beyond it is an error of the source. It also keeps
+// the arithmetic of package geo within 64 bits.
 var italy = geo.Box{MinX: 6 * geo.Micro, MinY: 35 * geo.Micro, MaxX: 19 * geo.Micro, MaxY: 48 * geo.Micro}
 
 // perimeter is one KML file: a municipality's zones.
@@ -29,14 +29,14 @@ type perimeter struct {
 	nameless       int // placemarks without a key
 }
 
-// outline is the ground of one zone.
+// outline is the shape of one zone.
 type outline struct {
 	cadastral, zone string
 	area            float64 // square metres
 	polygons        []polygon
 }
 
-// polygon is an outer ring and its holes, coded.
+// polygon is an outer ring and its holes, encoded.
 type polygon struct {
 	blocks, deltas []byte
 	rings          []uint32 // block records of each ring, the outer first
@@ -45,14 +45,14 @@ type polygon struct {
 	box            geo.Box
 }
 
-// scratch is the working space that one worker reuses from file to file.
+// scratch is working space that a worker reuses from file to file.
 type scratch struct {
 	words  words
 	points []geo.Point
 	rings  [][]geo.Point
 	cover  geo.Coverer
 	cells  []geo.Cell
-	reach  *atomic.Int64 // squares of the grid reached by all workers together
+	reach  *atomic.Int64 // squares of the grid touched by all workers together
 }
 
 func newScratch(reach *atomic.Int64) *scratch {
@@ -68,11 +68,11 @@ type drawing struct {
 	mark      outline // of the open Placemark
 	markName  string
 	data      string // name of the open Data
-	starts    []int  // where each ring of the open Polygon begins in points
+	starts    []int  // start of each ring of the open Polygon in points
 	inPolygon bool
 	isOuter   bool
 	outers    int
-	bad       bool // the open Polygon cannot be read
+	bad       bool // the open Polygon is invalid
 }
 
 var (
@@ -170,7 +170,7 @@ func (d *drawing) ring(text []byte) {
 	d.starts = append(d.starts, from)
 }
 
-// polygon codes the open polygon, or drops it.
+// polygon encodes the open polygon, or drops it.
 func (d *drawing) polygon() {
 	if !d.inMark || d.bad || len(d.starts) == 0 || d.outers != 1 {
 		d.perimeter.dropped++
@@ -191,7 +191,7 @@ func (d *drawing) polygon() {
 	}
 	d.cells = d.cover.AppendCells(d.cells[:0], d.rings)
 	if d.reach.Add(int64(len(d.cells))) > limits.OMICells {
-		d.perimeter.dropped++ // polygons as large as the country, by the thousand
+		d.perimeter.dropped++ // thousands of polygons as large as the country
 		return
 	}
 	p := polygon{points: len(d.points), box: box, rings: make([]uint32, 0, len(d.rings))}
@@ -211,8 +211,8 @@ func (d *drawing) polygon() {
 	d.mark.polygons = append(d.mark.polygons, p)
 }
 
-// placemark files the open zone. Old files have no codes: there the zone is in the
-// placemark's name and the municipality in the file's.
+// placemark stores the open zone. Old files have no codes: there the zone is in the placemark's
+// name and the municipality in the file's.
 func (d *drawing) placemark() {
 	d.inMark = false
 	if d.mark.zone == "" {
@@ -232,8 +232,7 @@ func (d *drawing) placemark() {
 	d.perimeter.zones = append(d.perimeter.zones, d.mark)
 }
 
-// appendCoordinates reads tuples of longitude, latitude and perhaps height,
-// separated by blanks.
+// appendCoordinates reads tuples of longitude, latitude and optional height, separated by spaces.
 func appendCoordinates(dst []geo.Point, b []byte) ([]geo.Point, bool) {
 	for i := 0; ; {
 		for i < len(b) && b[i] <= ' ' {
@@ -250,7 +249,7 @@ func appendCoordinates(dst []geo.Point, b []byte) ([]geo.Point, bool) {
 		if !ok {
 			return dst, false
 		}
-		if i = k; i < len(b) && b[i] == ',' { // the height is of no interest
+		if i = k; i < len(b) && b[i] == ',' { // the height is ignored
 			for i++; i < len(b) && b[i] > ' ' && b[i] != ','; {
 				i++
 			}
@@ -262,8 +261,8 @@ func appendCoordinates(dst []geo.Point, b []byte) ([]geo.Point, bool) {
 	}
 }
 
-// microDegrees reads a decimal number of degrees at b[i:]: the official files have
-// always six decimals, which come out exact; more are rounded.
+// microDegrees reads a decimal number of degrees at b[i:]: official files always have six decimals,
+// which are exact; more are rounded.
 func microDegrees(b []byte, i int) (v int32, next int, ok bool) {
 	start, negative := i, false
 	if i < len(b) && b[i] == '-' {
@@ -297,7 +296,7 @@ func microDegrees(b []byte, i int) (v int32, next int, ok bool) {
 	return v, i, digits > 0
 }
 
-// slowDegrees reads the forms that the official files do not use.
+// slowDegrees reads numbers in forms that official files do not use.
 func slowDegrees(b []byte, i int) (v int32, next int, ok bool) {
 	j := i
 	for j < len(b) && b[j] != ',' && b[j] > ' ' {

@@ -31,17 +31,17 @@ type zoneBuilder struct {
 	area    uint64 // square decimetres: fine enough to compare, coarse enough to be the same on every machine
 }
 
-// zoneKey is what tables and perimeters are joined on. The link code is neither
-// stable over semesters nor in the perimeters.
+// zoneKey joins tables and perimeters. The link code is neither stable over semesters nor in the
+// perimeters.
 type zoneKey struct{ cadastral, zone string }
 
 func (k zoneKey) compare(o zoneKey) int {
 	return cmp.Or(strings.Compare(k.cadastral, o.cadastral), strings.Compare(k.zone, o.zone))
 }
 
-// ReadPublication reads a supply from files, archives and folders, whatever their
-// names. A bad row or perimeter is counted in the report; a bad header, different
-// semesters, a damaged archive or a partial supply is a [*RefusedError].
+// ReadPublication reads a supply from files, archives and folders of any name. A bad row or
+// perimeter is counted in the report; a bad header, different semesters, a damaged archive or a
+// partial supply is a [*RefusedError].
 func ReadPublication(ctx context.Context, paths []string, opts ImportOptions) (*Publication, error) {
 	s, err := openFileSet(ctx, paths)
 	if err != nil {
@@ -51,7 +51,7 @@ func ReadPublication(ctx context.Context, paths []string, opts ImportOptions) (*
 	return readFileSet(ctx, s, opts)
 }
 
-// ReadInputs is [ReadPublication] for contents that are at hand.
+// ReadInputs is [ReadPublication] for contents in memory.
 func ReadInputs(ctx context.Context, inputs []Input, opts ImportOptions) (*Publication, error) {
 	s, err := inputFileSet(inputs)
 	if err != nil {
@@ -68,9 +68,9 @@ func readFileSet(ctx context.Context, s *fileSet, opts ImportOptions) (*Publicat
 	return build(files, opts)
 }
 
-// ReadPublications is [ReadPublication] for a supply of several semesters, each with
-// tables of its own: every file goes to the publication of the semester that it
-// names. All are good, or none is read. The oldest comes first.
+// ReadPublications is [ReadPublication] for a supply of several semesters, each with its own
+// tables: every file belongs to the semester that it names. Either all are valid, or none is read.
+// The oldest comes first.
 func ReadPublications(ctx context.Context, paths []string, opts ImportOptions) ([]*Publication, error) {
 	s, err := openFileSet(ctx, paths)
 	if err != nil {
@@ -92,12 +92,12 @@ func ReadPublications(ctx context.Context, paths []string, opts ImportOptions) (
 	return all, nil
 }
 
-// bySemester parts files into supplies. Where that cannot be done without a doubt
-// they stay together, and are refused together.
-func bySemester(files []found, mixed bool) [][]found {
-	groups := map[Semester][]found{}
+// bySemester splits files into supplies. If that is ambiguous they stay together, and are refused
+// together.
+func bySemester(files []fileResult, mixed bool) [][]fileResult {
+	groups := map[Semester][]fileResult{}
 	values, zones := map[Semester]bool{}, map[Semester]bool{}
-	var rest []found // of no semester: not read, or ignored
+	var rest []fileResult // without semester: not read, or ignored
 	for _, f := range files {
 		switch {
 		case f.table != nil:
@@ -118,18 +118,18 @@ func bySemester(files []found, mixed bool) [][]found {
 		mixed = mixed || !values[s] || !zones[s]
 	}
 	if mixed || len(groups) < 2 {
-		return [][]found{files}
+		return [][]fileResult{files}
 	}
-	var all [][]found
+	var all [][]fileResult
 	for _, s := range slices.SortedFunc(maps.Keys(groups), Semester.Compare) {
 		all = append(all, groups[s])
 	}
-	all[len(all)-1] = append(all[len(all)-1], rest...) // told once, with the newest
+	all[len(all)-1] = append(all[len(all)-1], rest...) // reported once, with the newest
 	return all
 }
 
 // build makes a publication of the files of one semester.
-func build(files []found, opts ImportOptions) (_ *Publication, err error) {
+func build(files []fileResult, opts ImportOptions) (_ *Publication, err error) {
 	j := builder{zones: map[zoneKey]*zoneBuilder{}, places: map[string]place{}}
 	j.report.Sample = opts.sample
 	j.sort(files)
@@ -148,19 +148,19 @@ func build(files []found, opts ImportOptions) (_ *Publication, err error) {
 	return pub, nil
 }
 
-// builder brings tables and perimeters together.
+// builder joins tables and perimeters.
 type builder struct {
 	pub         Publication
 	report      Report
 	zoneTables  []*table
 	valueTables []*table
-	files       []found // perimeters
+	files       []fileResult // perimeters
 	places      map[string]place
 	zones       map[zoneKey]*zoneBuilder
 }
 
-// sort counts the files and tells tables from perimeters.
-func (j *builder) sort(files []found) {
+// sort counts the files and separates tables from perimeters.
+func (j *builder) sort(files []fileResult) {
 	for _, f := range files {
 		switch {
 		case f.leftOut:
@@ -175,14 +175,14 @@ func (j *builder) sort(files []found) {
 			j.zoneTables = append(j.zoneTables, f.table)
 		case f.perimeter != nil && len(f.perimeter.zones)+f.perimeter.dropped+f.perimeter.nameless > 0:
 			j.files = append(j.files, f)
-		default: // a provincial index of links, or something else altogether
+		default: // a provincial index of links, or something else
 			j.report.FilesIgnored++
 		}
 	}
 	j.report.FilesRead = len(j.valueTables) + len(j.zoneTables) + len(j.files)
 }
 
-// semester is the one all files name, or with mixed ones that of the values.
+// semester is that of all files, or of the values if mixed.
 func (j *builder) semester(mixed bool) (Semester, error) {
 	ofValues, all := map[Semester]bool{}, map[Semester]bool{}
 	for _, t := range j.valueTables {
@@ -219,9 +219,9 @@ func names(set map[Semester]bool) []string {
 	return s
 }
 
-// tables takes the rows of one kind of table. Where a municipality comes in several
-// supplies, the one processed last has it whole: a corrected supply may have fewer
-// rows than the one it corrects.
+// tables uses the rows of one kind of table. If a municipality is in several supplies, the one
+// processed last replaces the others completely: a corrected supply may have fewer rows than the
+// original.
 func (j *builder) tables(tables []*table) {
 	newest := map[string]time.Time{}
 	for _, t := range tables {
@@ -290,10 +290,9 @@ func (j *builder) valueRow(r *valueRow, old bool) {
 	g.values = append(g.values, *r)
 }
 
-// perimeters gives zones their ground. A zone delivered twice keeps the ground that
-// was generated last.
+// perimeters assigns outlines to zones. For a zone delivered twice the one generated last is used.
 func (j *builder) perimeters() {
-	slices.SortStableFunc(j.files, func(a, b found) int { return b.perimeter.generated.Compare(a.perimeter.generated) })
+	slices.SortStableFunc(j.files, func(a, b fileResult) int { return b.perimeter.generated.Compare(a.perimeter.generated) })
 	for _, f := range j.files {
 		p := f.perimeter
 		if p.dropped > 0 {
@@ -309,7 +308,7 @@ func (j *builder) perimeters() {
 			if len(o.polygons) == 0 {
 				continue
 			}
-			if _, known := j.places[o.cadastral]; !known { // then the perimeter's title has to do
+			if _, known := j.places[o.cadastral]; !known { // then use the perimeter's title
 				j.places[o.cadastral] = place{cadastral: o.cadastral, province: p.province, name: p.name}
 			}
 			j.setOutline(o, here)
@@ -317,7 +316,7 @@ func (j *builder) perimeters() {
 	}
 }
 
-// setOutline gives a zone its outline, or joins it to what the same file gave before.
+// setOutline sets the outline of a zone, or merges it with an earlier one of the same file.
 func (j *builder) setOutline(o *outline, here map[*zoneBuilder]bool) {
 	g := j.zone(o.cadastral, o.zone)
 	switch {
@@ -330,7 +329,7 @@ func (j *builder) setOutline(o *outline, here map[*zoneBuilder]bool) {
 	}
 }
 
-// merge adds the polygons that are not there yet.
+// merge adds polygons that are not there yet.
 func (j *builder) merge(to, from *outline) {
 	added := false
 	for _, p := range from.polygons {
@@ -347,7 +346,7 @@ func (j *builder) merge(to, from *outline) {
 	to.area += from.area
 }
 
-// finish sorts what was joined, and counts it.
+// finish sorts and counts the joined data.
 func (j *builder) finish() *Publication {
 	pub := &j.pub
 	pub.places = slices.SortedFunc(maps.Values(j.places), func(a, b place) int { return strings.Compare(a.cadastral, b.cadastral) })

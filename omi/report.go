@@ -40,16 +40,15 @@ type Report struct {
 	Problems []string `json:"problems,omitempty" doc:"what was left out or mended, in words"`
 }
 
-// problem adds a sentence for people. Only the first hundred are kept; the counts
-// tell how many there were.
+// problem adds a sentence to the report. Only the first hundred are kept; the counts are complete.
 func (r *Report) problem(format string, args ...any) {
 	if len(r.Problems) < limits.OMIProblems {
 		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 	}
 }
 
-// partial refuses a publication that would answer for less than it seems to: by
-// default it would take the place of one that answers for all of it.
+// partial refuses a publication that covers less than it seems to: by default it would replace one
+// that covers everything.
 func (r *Report) partial() error {
 	const leads = "coordinates would lead nowhere, while the publication would count as the newest"
 	refuse := func(format string, args ...any) error {

@@ -12,13 +12,12 @@ import (
 //go:embed sample/*.csv sample/*.kml
 var sampleFiles embed.FS
 
-// sample is a publication of our own making: an imaginary island in the open sea,
-// in the official forms, so that a fresh installation answers at once. It steps
-// aside when anything is imported.
+// sample is an invented publication: an imaginary island in the open sea, in the official formats,
+// so that a fresh installation can answer. It is no longer used once anything is imported.
 var sample = sync.OnceValue(func() *Index {
 	pub, err := samplePublication(context.Background())
 	if err != nil {
-		panic(err) // it is part of the program; a test reads it
+		panic(err) // it is built in; a test reads it
 	}
 	var b bytes.Buffer
 	if err := pub.WriteIndex(&b); err != nil {

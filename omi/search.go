@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// plainLetters are letters that names are spelled with, and how they are sought.
+// plainLetters are replacements of letters in names, for searching.
 var plainLetters = map[rune]string{
 	'À': "A", 'Á': "A", 'Â': "A", 'Ã': "A", 'Ä': "A", 'Å': "A", 'Ç': "C", 'È': "E", 'É': "E", 'Ê': "E", 'Ë': "E", 'Ì': "I", 'Í': "I", 'Î': "I", 'Ï': "I",
 	'Ñ': "N", 'Ò': "O", 'Ó': "O", 'Ô': "O", 'Õ': "O", 'Ö': "O", 'Ù': "U", 'Ú': "U", 'Û': "U", 'Ü': "U", 'Ý': "Y", 'Š': "S", 'Ž': "Z", 'Č': "C", 'ß': "SS", 'ẞ': "SS",
 }
 
-// Plain is a name as it is compared: upper case, without accents, with one space
-// for whatever stands between its words.
+// Plain is a name in the form for comparing: upper case, without accents, with one space between
+// words.
 func Plain(name string) string {
 	var b strings.Builder
 	space := false
@@ -49,20 +49,19 @@ func Names(published string) []string {
 	return []string{first, strings.TrimSuffix(second, ".")}
 }
 
-// otherNames are second names, official or in common use, that the source does not
-// have, by cadastral code.
+// otherNames are second names, official or in common use, that the source lacks, by cadastral code.
 var otherNames = map[string][]string{
 	"A326": {"AOSTE"}, "D312": {"DOBERDOB"}, "D324": {"DOLINA"}, "D383": {"DEVIN NABREZINA"}, "E098": {"GORICA"}, "F378": {"REPENTABOR"},
 	"F795": {"MILJE"}, "H845": {"STEVERJAN"}, "I479": {"SOVODNJE OB SOCI"}, "I715": {"ZGONIK"}, "L424": {"TRST"},
 }
 
-// sourceWidth is where the source cuts a name off.
+// sourceWidth is where the source truncates a name.
 const sourceWidth = 50
 
-// name is one of the names of a municipality, as it is compared.
+// name is one of the names of a municipality, in the form for comparing.
 type name struct {
 	plain, loose string
-	cut          bool // the source has only its beginning
+	cut          bool // the source only has its beginning
 }
 
 func namesOf(m Municipality) []name {
@@ -74,8 +73,8 @@ func namesOf(m Municipality) []name {
 	return all
 }
 
-// fillers are words that people leave out of a name or put into it: articles and
-// what joins them with prepositions.
+// fillers are words that are often omitted from a name or added to it: articles, and their
+// combinations with prepositions.
 var fillers = map[string]bool{
 	"A": true, "AD": true, "AI": true, "AL": true, "ALL": true, "ALLA": true, "ALLE": true, "ALLO": true, "CON": true, "D": true, "DA": true, "DE": true, "DEI": true, "DEGLI": true, "DEL": true,
 	"DELL": true, "DELLA": true, "DELLE": true, "DELLO": true, "DI": true, "E": true, "ED": true, "I": true, "IL": true, "IN": true, "L": true, "LA": true, "LE": true, "LO": true, "GLI": true,
@@ -97,7 +96,7 @@ func loosely(plain string) string {
 	return strings.Join(kept, "")
 }
 
-// How well a name fits a search; the lower the better.
+// How well a name matches a search; lower is better.
 const (
 	fitsWhole = iota
 	fitsLoosely
@@ -124,10 +123,10 @@ func (n name) fit(sought, loose string) int {
 	return fitsNot
 }
 
-// Search finds municipalities by their name, without regard to case, accents,
-// apostrophes and articles ("Reggio Emilia" is REGGIO NELL`EMILIA), in either name of
-// a bilingual one, or by their cadastral or ISTAT code. A province may follow the
-// name: "Samone (TN)". The best come first; whole says how many are called so.
+// Search finds municipalities by their name, ignoring case, accents, apostrophes and articles
+// ("Reggio Emilia" is REGGIO NELL`EMILIA), by either name of a bilingual one, or by their cadastral
+// or ISTAT code. A province may follow the name: "Samone (TN)". The best come first; whole is the
+// number of exact matches.
 func (ix *Index) Search(q string) (found []Area, whole int) {
 	a := ix.atlas()
 	sought := Plain(q)
@@ -171,25 +170,25 @@ func (ix *Index) search(sought, province string) (found []Area, whole int) {
 	slices.SortFunc(found, func(a, b Area) int {
 		return cmp.Or(fits[a.CadastralCode]-fits[b.CadastralCode], strings.Compare(a.Name, b.Name), strings.Compare(a.Province, b.Province))
 	})
-	if best <= fitsLoosely { // a name as it is written before one that is only like it
+	if best <= fitsLoosely { // prefer a name as written over a similar one
 		whole = count[best]
 	}
 	return found, whole
 }
 
-// Whereabouts is what a search beyond the name of a municipality says: "Roma B29",
-// "Via Torino 10, Milano".
+// Whereabouts is what a search contains beyond the name of a municipality: "Roma B29", "Via Torino
+// 10, Milano".
 type Whereabouts struct {
 	Area Area
-	Rest string // what is said beside the municipality, as it is compared
+	Rest string // the rest of the search, in the form for comparing
 }
 
-// mostWords bounds how long a search is taken apart.
+// mostWords bounds the length of a search to split.
 const mostWords = 24
 
-// Whereabouts splits a search into a municipality, which comes first or last, and the
-// rest: the longest name that is called exactly so is taken. Of several
-// municipalities of one name all are answered, of the first place and the last alike.
+// Whereabouts splits a search into a municipality, which comes first or last, and the rest: the
+// longest exact name is used. If several municipalities match, by name or by position, all are
+// returned.
 func (ix *Index) Whereabouts(q string) []Whereabouts {
 	words := strings.Fields(Plain(q))
 	if len(words) < 2 || len(words) > mostWords {
@@ -207,9 +206,8 @@ func (ix *Index) Whereabouts(q string) []Whereabouts {
 	return all
 }
 
-// Described are the zones of a municipality with a code, or else those whose
-// description has every word that is sought, fillers and numbers aside: the
-// descriptions name streets and quarters.
+// Described are the zones of a municipality with a code, or else those whose description has every
+// searched word except fillers and numbers: descriptions name streets and quarters.
 func (ix *Index) Described(cadastral, sought string) []Zone {
 	zones, _ := ix.ZonesOf(cadastral)
 	var want []string
@@ -235,22 +233,22 @@ func (ix *Index) Described(cadastral, sought string) []Zone {
 	return found
 }
 
-// general are words of an address that tell no street from another.
+// general are words of an address that do not identify a street.
 var general = map[string]bool{
 	"VIA": true, "VIALE": true, "V": true, "VLE": true, "PIAZZA": true, "PZA": true, "PZZA": true, "P": true, "PIAZZALE": true, "PLE": true, "LARGO": true, "CORSO": true, "C": true, "SO": true, "ZZA": true,
 	"VICOLO": true, "STRADA": true, "LOCALITA": true, "LOC": true, "FRAZIONE": true, "FRAZ": true, "CONTRADA": true, "ZONA": true, "N": true, "NUMERO": true, "CIVICO": true, "ITALIA": true, "OMI": true,
 }
 
-// Match is a municipality that a search leads to, and what of it.
+// Match is a municipality found by a search, and its zones.
 type Match struct {
 	Area  Area
-	Whole bool // the municipality itself is meant: Zones are all that it has
+	Whole bool // the municipality itself matches: Zones are all it has
 	Zones []Zone
 }
 
-// Find is what a search leads to: the municipalities of that name or code, else zones
-// by their code or words of their description beside the name of a municipality, else
-// the one municipality whose name has what is sought in it.
+// Find returns the municipalities of that name or code, else zones by their code or words of their
+// description beside the name of a municipality, else the one municipality whose name contains the
+// search.
 func (ix *Index) Find(q string) []Match {
 	var all []Match
 	found, whole := ix.Search(q)

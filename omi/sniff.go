@@ -15,8 +15,8 @@ const sniffed = 4 << 10
 
 var semesterInName = regexp.MustCompile(`Anno/Semestre\s+(\d{4}/[12])`)
 
-// SniffSemester is the semester that the first telling file behind a path names,
-// and whether there is one. It reads little. A damaged archive is a [*RefusedError].
+// SniffSemester is the semester of the first file below a path that names one, and whether there is
+// one. It reads little. A damaged archive is a [*RefusedError].
 func SniffSemester(ctx context.Context, path string) (Semester, bool, error) {
 	s, err := openFileSet(ctx, []string{path})
 	if err != nil {

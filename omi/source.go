@@ -19,20 +19,20 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// source is one file of a publication, packed or not.
+// source is one file of a publication, archived or not.
 type source struct {
 	name  string // its own name, for reports; never an archive's
-	order int    // place in the supply, which settles ties
+	order int    // position in the supply, which resolves ties
 	size  int64  // as declared
 	open  func() (io.ReadCloser, error)
-	zip   bool // an entry of an archive: reading badly means the archive is damaged
+	zip   bool // an entry of an archive: a read error means that the archive is damaged
 
-	// hidden: its name, or that of a folder around it, says that it is not part of
-	// the supply. It is looked at all the same, to tell what is left out.
+	// hidden: its name, or that of a parent folder, means that it is not part of the supply. It is
+	// read anyway, to report that it was ignored.
 	hidden bool
 }
 
-// fileSet is all the files of a publication.
+// fileSet is all files of a publication.
 type fileSet struct {
 	sources []source
 	closers []io.Closer
@@ -101,7 +101,7 @@ func inputFileSet(inputs []Input) (*fileSet, error) {
 	return s, nil
 }
 
-// unnamed takes the file's name out of an error: it may hold a tax code.
+// unnamed removes the file's name from an error: it may contain a tax code.
 func unnamed(i int, err error) error {
 	var refused *RefusedError
 	var path *fs.PathError
@@ -148,7 +148,7 @@ func (s *fileSet) archive(r io.ReaderAt, size int64, within bool) error {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return refuse("an archive is damaged or cut short")
 	}
-	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { return flate.NewReader(r) }) // quicker than the standard library's
+	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { return flate.NewReader(r) }) // faster than the standard library's
 	for _, f := range z.File {
 		if strings.HasSuffix(f.Name, "/") {
 			continue
@@ -165,7 +165,7 @@ func isArchive(b []byte) bool {
 	return bytes.HasPrefix(b, []byte("PK\x03\x04")) || bytes.HasPrefix(b, []byte("PK\x05\x06"))
 }
 
-// hidden says that a name, or that of a folder above it, is for machines only.
+// hidden reports whether a name, or that of a parent folder, is hidden or a system file.
 func hidden(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") && part != "." && part != ".." || part == "__MACOSX" {
@@ -177,8 +177,8 @@ func hidden(name string) bool {
 
 var taxCode = regexp.MustCompile(`(?i)[A-Z]{6}[0-9A-Z]{2}[A-Z][0-9A-Z]{2}[A-Z][0-9A-Z]{3}[A-Z]|\d{11}`)
 
-// printable is a file's own name as reports may show it: archives have none, and
-// what looks like a tax code is masked.
+// printable is a file's own name for reports: archives have none, and possible tax codes are
+// masked.
 func printable(path string) string {
 	name := text([]byte(filepath.Base(path)))
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -221,8 +221,8 @@ func (s *fileSet) read(src source, buf []byte) ([]byte, error) {
 	}
 }
 
-// damaged tells a damaged archive, which refuses the publication, from a file that
-// cannot be read, which is counted.
+// damaged distinguishes a damaged archive, which refuses the publication, from an unreadable file,
+// which is counted.
 func (s *fileSet) damaged(src source, err error) error {
 	if src.zip {
 		return refuse("an archive is damaged: %s cannot be unpacked", src.name)

@@ -10,8 +10,7 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// The headers of the two tables, unchanged since 2002. A file with another one is
-// of a form this package does not know, and is refused.
+// The headers of the two tables, unchanged since 2002. A file with another header is refused.
 const (
 	valuesHeader = "Area_territoriale;Regione;Prov;Comune_ISTAT;Comune_cat;Sez;Comune_amm;Comune_descrizione;Fascia;Zona;LinkZona;Cod_Tip;Descr_Tipologia;Stato;Stato_prev;Compr_min;Compr_max;Sup_NL_compr;Loc_min;Loc_max;Sup_NL_loc;"
 	zonesHeader  = "Area_territoriale;Regione;Prov;Comune_ISTAT;Comune_cat;Sez;Comune_amm;Comune_descrizione;Fascia;Zona_Descr;Zona;LinkZona;Cod_tip_prev;Descr_tip_prev;Stato_prev;Microzona;"
@@ -81,14 +80,14 @@ type table struct {
 	skipped   int // rows that could not be read
 }
 
-// isTable says whether a file begins as the tables do, title or header.
+// isTable reports whether a file begins like the tables, with title or header.
 func isTable(b []byte) bool {
 	b = bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF"))
 	return bytes.HasPrefix(b, []byte(titleStart)) || bytes.HasPrefix(b, []byte("Area_territoriale;"))
 }
 
-// readTable reads a CSV file. What is wrong with its first two lines refuses the
-// publication; a bad row is counted.
+// readTable reads a CSV file. Errors in its first two lines refuse the publication; a bad row is
+// counted.
 func readTable(b []byte, w words) (*table, error) {
 	b = bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF"))
 	title, b := cutLine(b)
@@ -165,7 +164,7 @@ func cutLine(b []byte) (line, rest []byte) {
 	return bytes.TrimSuffix(line, []byte{'\r'}), rest
 }
 
-// row reads one row and says whether it could.
+// row reads one row and reports whether it is valid.
 func (t *table) row(line []byte, w words) bool {
 	var buf [valuesFields][]byte
 	fields := split(line, buf[:0])
@@ -191,7 +190,7 @@ func (t *table) row(line []byte, w words) bool {
 	return ok
 }
 
-// split cuts at semicolons. The source quotes nothing, and its apostrophes are text.
+// split splits at semicolons. The source does not quote, and its apostrophes are text.
 func split(line []byte, dst [][]byte) [][]byte {
 	for {
 		i := bytes.IndexByte(line, ';')

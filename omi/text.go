@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// windows1252 is what the bytes 0x80 to 0x9F stand for in Windows-1252; the five
-// that stand for nothing are replaced.
+// windows1252 are the characters 0x80 to 0x9F of Windows-1252; the five undefined ones are
+// replaced.
 var windows1252 = [32]rune{
 	'€', '\uFFFD', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\uFFFD', 'Ž', '\uFFFD',
 	'\uFFFD', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\uFFFD', 'ž', 'Ÿ',
 }
 
-// text decodes one field on its own: one file mixes UTF-8 and Windows-1252, and
-// what a file declares is not to be relied on.
+// text decodes one field on its own: one file mixes UTF-8 and Windows-1252, and declared encodings
+// are unreliable.
 func text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -32,7 +32,7 @@ func text(b []byte) string {
 	return s.String()
 }
 
-// words keeps one copy of every text that comes up again and again.
+// words stores one copy of every repeated text.
 type words map[string]string
 
 func (w words) text(b []byte) string {
@@ -44,8 +44,8 @@ func (w words) text(b []byte) string {
 	return s
 }
 
-// milli reads an amount with a decimal comma into thousandths: "35,1", ",8", "810".
-// A blank field is zero, which the source uses for "not quoted".
+// milli parses an amount with a decimal comma into thousandths: "35,1", ",8", "810". A blank field
+// is zero, which the source uses for "not quoted".
 func milli(b []byte) (int32, bool) {
 	b = bytes.TrimSpace(b)
 	whole, fraction, _ := bytes.Cut(b, []byte{','})
@@ -85,12 +85,12 @@ var regions = map[string]string{
 	"PUGLIA": "16", "BASILICATA": "17", "CALABRIA": "18", "SICILIA": "19", "SARDEGNA": "20",
 }
 
-// istat is the six-digit ISTAT code in a Comune_ISTAT: the region's number, without
-// a leading zero, stands before it, and zeros of it may have been lost or added.
-// Where there is none (empty, or "0" for a suppressed municipality) it is empty.
+// istat is the six-digit ISTAT code in a Comune_ISTAT, in which the region's number without leading
+// zero comes first, and zeros may have been lost or added. It is empty if there is none (empty, or
+// "0" for a suppressed municipality).
 func istat(region, field string) string {
 	number, known := regions[region]
-	if !known { // a name we do not know: seven or eight digits tell the region's
+	if !known { // an unknown name: derive the length of its number from that of the field
 		number = field[:max(0, min(len(field)-6, 2))]
 	}
 	rest, ok := strings.CutPrefix(field, number)

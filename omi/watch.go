@@ -17,32 +17,32 @@ import (
 	"rogito.dev/rogito/internal/atomicfile"
 )
 
-// Watcher imports what appears in a folder: each archive, file or subfolder is part
-// of the publication of its semester, so that tables and perimeters may come in
-// separate archives, in any order. Something is taken once it has stopped growing.
+// Watcher imports what appears in a folder: each archive, file or subfolder is part of the
+// publication of its semester, so that tables and perimeters may be in separate archives, in any
+// order. Files are imported once they no longer grow.
 type Watcher struct {
 	Dir     string
 	Library *Library
-	// AllowPartial takes partial publications too, see [ImportOptions].
+	// AllowPartial accepts partial publications too, see [ImportOptions].
 	AllowPartial bool
 
 	seen    map[string]string // name → stamp at the last poll
 	handled map[string]string // digest of name → stamp that was imported or refused
 }
 
-// Outcome is what became of a publication found in the folder.
+// Outcome is the result for a publication found in the folder.
 type Outcome struct {
 	Semester Semester
 	Report   Report
 	Err      error // why it was refused
 }
 
-// handledFile remembers, over restarts, what was taken. It holds digests of names:
-// an archive's name holds a tax code.
+// handledFile records across restarts what was imported. It has digests of names, since an
+// archive's name contains a tax code.
 const handledFile = "watched.json"
 
-// Poll looks once and imports what is new and has settled since the last look. The
-// error says that the folder itself cannot be read.
+// Poll scans once and imports what is new and has not changed since the last scan. The error means
+// that the folder itself cannot be read.
 func (w *Watcher) Poll(ctx context.Context) ([]Outcome, error) {
 	now, err := w.scan()
 	if err != nil {
@@ -50,7 +50,7 @@ func (w *Watcher) Poll(ctx context.Context) ([]Outcome, error) {
 	}
 	settled := maps.Equal(now, w.seen)
 	w.seen = now
-	w.recall()
+	w.loadHandled()
 	if !settled || !slices.ContainsFunc(slices.Collect(maps.Keys(now)), func(name string) bool { return w.handled[digest(name)] != now[name] }) {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (w *Watcher) Poll(ctx context.Context) ([]Outcome, error) {
 	return outcomes, w.remember()
 }
 
-// importNew imports every semester something new belongs to.
+// importNew imports every semester with new files.
 func (w *Watcher) importNew(ctx context.Context, now map[string]string) []Outcome {
 	var outcomes []Outcome
 	paths, fresh := map[Semester][]string{}, map[Semester]bool{}
@@ -90,7 +90,7 @@ func (w *Watcher) importNew(ctx context.Context, now map[string]string) []Outcom
 	return outcomes
 }
 
-// scan stamps everything in the folder that is not hidden or still on its way.
+// scan stamps everything in the folder that is neither hidden nor incomplete.
 func (w *Watcher) scan() (map[string]string, error) {
 	entries, err := os.ReadDir(w.Dir)
 	if err != nil {
@@ -106,14 +106,13 @@ func (w *Watcher) scan() (map[string]string, error) {
 	return now, nil
 }
 
-// unfinished says whether a name is what browsers and copying tools give to a file
-// that is not whole yet.
+// unfinished reports whether browsers and copying tools use such a name for an incomplete file.
 func unfinished(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return slices.Contains([]string{".part", ".partial", ".crdownload", ".tmp", ".filepart", ".download"}, ext)
 }
 
-// stamp changes when anything behind the path does.
+// stamp changes if anything below the path does.
 func stamp(path string) string {
 	sum := sha256.New()
 	_ = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
@@ -133,14 +132,14 @@ func digest(name string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// recall loads what was handled before this process started.
-func (w *Watcher) recall() {
+// loadHandled loads what was handled before this process started.
+func (w *Watcher) loadHandled() {
 	if w.handled != nil {
 		return
 	}
 	w.handled = map[string]string{}
 	if b, err := os.ReadFile(filepath.Join(w.Library.dir, handledFile)); err == nil {
-		_ = json.Unmarshal(b, &w.handled) // a damaged file costs another import, no more
+		_ = json.Unmarshal(b, &w.handled) // a damaged file only costs another import
 	}
 }
 

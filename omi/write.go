@@ -25,7 +25,7 @@ func (p *Publication) WriteIndex(w io.Writer) error {
 	sum := sha256.New()
 	err := l.write(io.MultiWriter(buf, sum))
 	if err == nil {
-		_, _ = buf.Write(sum.Sum(nil)) // Flush tells of its error
+		_, _ = buf.Write(sum.Sum(nil)) // Flush returns the error
 		err = buf.Flush()
 	}
 	if err != nil {
@@ -34,15 +34,15 @@ func (p *Publication) WriteIndex(w io.Writer) error {
 	return nil
 }
 
-// layout arranges a publication as the sections of a file. Blocks and deltas, the
-// bulk, stay where they are until written.
+// layout arranges a publication as the sections of a file. Blocks and deltas, which are most of it,
+// are not copied until written.
 type layout struct {
 	pub   *Publication
 	texts map[string]uint32
 	sec   [sections][]byte
 	sizes [sections]uint64
 
-	ranked []int // zones with ground, the smaller first
+	ranked []int // zones with outlines, smallest first
 	grid   grid
 }
 
@@ -71,8 +71,8 @@ func (l *layout) build() error {
 	return nil
 }
 
-// rank orders the zones by the rule for a point in two of them: the smaller area,
-// then the lower cadastral code, then the lower zone code.
+// rank orders the zones by precedence for a point in two of them: the smaller area, then the lower
+// cadastral code, then the lower zone code.
 func (l *layout) rank() {
 	zones := l.pub.zones
 	for i := range zones {
@@ -83,7 +83,7 @@ func (l *layout) rank() {
 	slices.SortFunc(l.ranked, func(a, b int) int { return cmp.Or(cmp.Compare(zones[a].area, zones[b].area), a-b) })
 }
 
-// text gives the number of a text, filing it if it is new.
+// text returns the number of a text, adding it if it is new.
 func (l *layout) text(s string) uint32 {
 	n, known := l.texts[s]
 	if !known {
@@ -95,7 +95,7 @@ func (l *layout) text(s string) uint32 {
 	return n
 }
 
-// polygons lays out polygons and rings and tells where each zone's polygons begin.
+// polygons lays out polygons and rings and returns where each zone's polygons begin.
 func (l *layout) polygons() (first []uint32) {
 	first = make([]uint32, len(l.pub.zones))
 	var polygon, ring, block uint32
@@ -196,8 +196,8 @@ func (l *layout) eachCell(visit func(polygon uint32, c geo.Cell)) {
 	}
 }
 
-// cells sorts the polygons into the squares of the grid, by counting: within a
-// square they keep the order of the file, which is that of their rank.
+// cells assigns the polygons to the squares of the grid by counting sort: within a square they keep
+// the order of the file, which is that of their rank.
 func (l *layout) cells() {
 	l.frame()
 	counts := make([]uint32, int(l.grid.nx)*int(l.grid.ny)+1)
@@ -270,8 +270,8 @@ func (l *layout) eachPolygon(visit func(*polygon) error) error {
 	return nil
 }
 
-// writeBlocks makes the offsets of the blocks count in the whole section. It works
-// on a copy: a publication can be written twice.
+// writeBlocks makes the offsets of the blocks relative to the whole section. It works on a copy: a
+// publication can be written twice.
 func (l *layout) writeBlocks(w io.Writer) error {
 	var base uint32
 	var buf []byte

@@ -4,8 +4,7 @@ import (
 	"sort"
 )
 
-// Zone is a zone of a publication: a small handle, cheap to copy. The zero Zone is
-// none.
+// Zone is a zone of a publication: a small handle, cheap to copy. The zero Zone is invalid.
 type Zone struct {
 	ix *Index
 	i  uint32
@@ -16,14 +15,14 @@ type Municipality struct {
 	CadastralCode string // Belfiore code
 	Region        string
 	Province      string // two letters, of the cadastral provinces
-	ISTATCode     string // six digits; empty where the source has none
+	ISTATCode     string // six digits; empty if the source has none
 	Name          string // as published: upper case, a backtick for an accent
 }
 
 // Range is a minimum and a maximum in thousandths of a euro per square metre.
 type Range struct {
 	Min, Max int32
-	Surface  Surface // what the square metres measure
+	Surface  Surface // how the square metres are measured
 }
 
 // Surface is the kind of surface a range refers to.
@@ -36,7 +35,7 @@ const (
 	Net
 )
 
-// Value is one quotation of a zone. What is not quoted has no range.
+// Value is one quotation of a zone. An unquoted side has no range.
 type Value struct {
 	Type       string // "Abitazioni civili"
 	TypeCode   int
@@ -65,8 +64,7 @@ func (z Zone) Description() string { return z.ix.text(z.field(zoneDescription)) 
 // PrevalentType is the prevalent type of property, as published.
 func (z Zone) PrevalentType() string { return z.ix.text(z.field(zoneKind)) }
 
-// PrevalentCondition is the prevalent condition in the words of the values; empty
-// where there is none.
+// PrevalentCondition is the prevalent condition in the words of the values, or empty.
 func (z Zone) PrevalentCondition() string {
 	switch z.ix.sec[secZones][int(z.i)*zoneSize+zoneCondition] {
 	case 'N':

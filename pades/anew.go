@@ -13,9 +13,8 @@ import (
 	"rogito.dev/rogito/internal/pdf/rewrite"
 )
 
-// signable returns a document that reads in one way: the one that was given, or a
-// copy that is written anew, and then why. A document with signatures stays as it
-// is, whatever is wrong with it.
+// signable returns a document that can be read in only one way: the given one, or a rewritten copy
+// and the reasons for it. A document with signatures is never changed.
 func (o settings) signable(ctx context.Context, src ades.Source) (ades.Source, []string, error) {
 	if o.Examination != nil && len(o.Examination.Twofold) == 0 {
 		return &examined{src, o.Examination}, nil, nil
@@ -55,8 +54,8 @@ func (o settings) signable(ctx context.Context, src ades.Source) (ades.Source, [
 	return &examined{copied, found}, why, nil
 }
 
-// asItIs is a document that is signed whatever is wrong with it; what was signed is
-// verified before it is handed out.
+// asItIs returns a document that is signed whatever is wrong with it; the signed one is verified
+// before it is returned.
 func (e *Examination) asItIs(src ades.Source) (ades.Source, []string, error) {
 	if e.Prefix > 0 {
 		return nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", e.Prefix)
@@ -64,21 +63,20 @@ func (e *Examination) asItIs(src ades.Source) (ades.Source, []string, error) {
 	return src, nil, nil
 }
 
-// memory is a Spool that keeps a copy in memory.
+// memory is a Spool in memory.
 type memory struct{ bytes.Buffer }
 
-// Source is what was written.
+// Source returns what was written.
 func (m *memory) Source() ades.Source { return bytes.NewReader(m.Bytes()) }
 
-// damaged says whether an error is one of the document, which writing it anew may
-// mend.
+// damaged reports whether an error is in the document, which rewriting may repair.
 func damaged(err error) bool {
 	var m *ades.MalformedError
 	return errors.As(err, &m) && !errors.Is(err, limits.ErrBudget) && !errors.Is(err, ades.ErrPassword) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// cause is the text of what is malformed.
+// cause is the text of a MalformedError.
 func cause(err error) string {
 	var m *ades.MalformedError
 	if errors.As(err, &m) {
@@ -87,12 +85,11 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// Anew writes a document anew that readers can take in two ways, or that is
-// damaged, so that it can be read in one way only: the same pages, fields,
-// annotations, attachments, structure and metadata, streams byte for byte, new
-// tables. What is encrypted stays so, under the same passwords. The copy is read
-// again and compared with the document before Anew returns. A document that has
-// signatures is refused with [ErrForbidden]: they would not survive.
+// Anew rewrites a document that is damaged, or that can be read in two ways, so that it can be read
+// in only one way: the same pages, fields, annotations, attachments, structure and metadata, with
+// streams copied byte for byte and new tables. Encrypted documents remain encrypted, with the same
+// passwords. The copy is read again and compared with the document before Anew returns. A document
+// with signatures is refused with [ErrForbidden]: they would not survive.
 func Anew(ctx context.Context, w Spool, src ades.Source, password string) error {
 	d, err := rewrite.Open(ctx, src, password)
 	if err != nil {
@@ -121,8 +118,8 @@ func Anew(ctx context.Context, w Spool, src ades.Source, password string) error 
 	return nil
 }
 
-// hasSignature says whether a document has a signature, found by its form or,
-// since a damaged one may hide it, by the name of what every signature has.
+// hasSignature reports whether a document has a signature, found in its form or, since damage may
+// hide it, by a name that every signature has.
 func hasSignature(ctx context.Context, d *pdf.Document, src ades.Source) (bool, error) {
 	all, _, err := fields(d)
 	if err != nil && !damaged(err) {

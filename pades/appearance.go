@@ -11,14 +11,14 @@ import (
 	"rogito.dev/rogito/internal/typeface"
 )
 
-// Layout is how text and picture of a visible signature share its box.
+// Layout says how the text and picture of a visible signature share its box.
 type Layout string
 
 // The layouts. Without a picture all but Compact are the same.
 const (
-	Beside  = Layout(appearance.Beside)  // the picture stands left of the text
-	Above   = Layout(appearance.Above)   // the picture stands over the text
-	Behind  = Layout(appearance.Behind)  // the picture lies under the text, pale
+	Beside  = Layout(appearance.Beside)  // the picture is left of the text
+	Above   = Layout(appearance.Above)   // the picture is above the text
+	Behind  = Layout(appearance.Behind)  // the picture is behind the text, pale
 	Text    = Layout(appearance.Text)    // no picture
 	Compact = Layout(appearance.Compact) // all text in one paragraph, no picture
 	Picture = Layout(appearance.Picture) // no text
@@ -26,29 +26,27 @@ const (
 
 // Appearance is what a visible signature shows, and where.
 type Appearance struct {
-	// Page counts from 1; negative numbers count from the end, -1 being the
-	// last. Zero means the first.
+	// Page counts from 1, or from the end if negative, -1 being the last. Zero means the first.
 	Page int
-	// X and Y are the distance of the box from the upper left corner of the
-	// page as a viewer shows it, in points; Width and Height its size.
+	// X and Y are the distance of the box from the upper left corner of the page as displayed, in
+	// points; Width and Height are its size.
 	X, Y, Width, Height float64
-	// Anywhere: the box stands where nothing is written, at the end of the page where
-	// it can, and is as high as its text needs; X and Y are for a page without room.
-	// A box never stands off its page.
+	// Anywhere puts the box where the page is empty, at its end if possible, with the height that
+	// the text needs; X and Y are used if there is no such place. A box is always moved onto its
+	// page.
 	Anywhere bool
 	// Layout of the box; empty means Beside.
 	Layout Layout
-	// Lines of text. Where there are none, the box says who signed, when, and,
-	// where Options have them, why and where.
+	// Lines of text. By default the box says who signed, when, and, if Options have them, why and
+	// where.
 	Lines []string
-	// Language of that text: "en" or "it"; empty means English.
+	// Language of the default text: "en" or "it"; empty means English.
 	Language string
 	// Zone of the time in it; nil means UTC.
 	Zone *time.Location
 	// Image is a PNG or JPEG; nil for none.
 	Image []byte
-	// Code is another, at the right edge whatever the layout is: a QR code; nil for
-	// none.
+	// Code is another picture, a QR code, at the right edge in every layout; nil for none.
 	Code []byte
 }
 
@@ -60,14 +58,14 @@ func (a *Appearance) index() int {
 	return a.Page
 }
 
-// box is the rectangle in the visible area, origin at its lower left corner.
+// box is the rectangle in the visible area, with its origin at the lower left corner.
 func (a *Appearance) box(page *pdf.Page) pdf.Rect {
 	_, height := page.Visible()
 	top := height - a.Y
 	return pdf.Rect{LLX: a.X, LLY: top - a.Height, URX: a.X + a.Width, URY: top}
 }
 
-// appearance draws into a rectangle of the page's user space, upright for a viewer.
+// appearance draws into a rectangle of the page's user space, upright as displayed.
 func (o settings) appearance(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.Ref, error) {
 	width, height := rect.Width(), rect.Height()
 	if page.Rotate%180 == 90 {
@@ -80,7 +78,7 @@ func (o settings) appearance(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.
 	return draw(u, page, b)
 }
 
-// draw adds a box to a document, upright for a viewer of the page.
+// draw adds a box to a document, upright as displayed.
 func draw(u *pdf.Update, page *pdf.Page, b appearance.Box) (pdf.Ref, error) {
 	ref := appearance.Form(u, b)
 	if page.Rotate == 0 {
@@ -96,7 +94,7 @@ func draw(u *pdf.Update, page *pdf.Page, b appearance.Box) (pdf.Ref, error) {
 	return ref, nil
 }
 
-// box is what is drawn, of a size as a viewer sees it.
+// box is the drawing, with the size as displayed.
 func (o settings) box(budget *limits.Budget, width, height float64) (appearance.Box, error) {
 	a := o.Appearance
 	b := appearance.Box{Width: width, Height: height, Layout: appearance.Layout(a.Layout), Lines: o.lines()}
@@ -117,8 +115,8 @@ func (o settings) box(budget *limits.Budget, width, height float64) (appearance.
 	return b, nil
 }
 
-// turned is the matrix that undoes the rotation of a page; the viewer fits the
-// turned box into the rectangle by itself (ISO 32000-2, 12.5.5).
+// turned is the matrix that undoes the rotation of a page; the viewer fits the rotated box into the
+// rectangle (ISO 32000-2, 12.5.5).
 func turned(rotate int) pdf.Array {
 	n := func(v ...int) pdf.Array {
 		a := pdf.Array{}
@@ -136,7 +134,7 @@ func turned(rotate int) pdf.Array {
 	return n(0, -1, 1, 0, 0, 0)
 }
 
-// words of a visible signature.
+// words of a visible signature, in one language.
 type words struct{ lang, signed, sealed, reason, place, date string }
 
 var languages = map[string]words{
@@ -144,7 +142,7 @@ var languages = map[string]words{
 	"it": {"it", "Firmato digitalmente da", "Sigillo elettronico di", "Motivo: ", "Luogo: ", "02/01/2006 15:04:05"},
 }
 
-// lines are those given, or who signed, when, why and where.
+// lines are those given, or the default: who signed, when, why and where.
 func (o settings) lines() (lines []appearance.Line) {
 	a := o.Appearance
 	if len(a.Lines) > 0 {
@@ -164,8 +162,7 @@ func (o settings) lines() (lines []appearance.Line) {
 	return lines
 }
 
-// caption is what stands before the name of a signer, and the other words of its
-// language.
+// caption is the text before a signer's name, and the other words of its language.
 func (o settings) caption() (words, string) {
 	say := languages[""]
 	if a := o.Appearance; a != nil {
@@ -179,16 +176,15 @@ func (o settings) caption() (words, string) {
 	return say, say.signed
 }
 
-// said is what a reader aloud says of the signature.
-func (o settings) said() spoken {
+// altText is the alternate description of the signature, for screen readers.
+func (o settings) altText() altDescription {
 	say, caption := o.caption()
 	name, _, _ := o.signer()
-	return spoken{caption + " " + name, say.lang}
+	return altDescription{caption + " " + name, say.lang}
 }
 
-// signer is the name to show, and of a seal also the name that the organisation
-// gave to it. Where the fonts lack letters of the name that the certificate
-// bears, another one of the certificate is taken that they have.
+// signer is the name to show, and for a seal also the organisation's name. If the fonts lack
+// letters of the certificate's common name, another name of the certificate is used.
 func (o settings) signer() (name, organisation string, seal bool) {
 	subject := o.Certificate.Subject
 	c, err := pkix.ParseCertificate(o.Certificate.Raw)
@@ -212,8 +208,7 @@ func (o settings) signer() (name, organisation string, seal bool) {
 	return subject.CommonName, organisation, seal
 }
 
-// localTime writes a time with the name of its zone, or, where it has none, the
-// distance from UTC.
+// localTime formats a time with the name of its zone, or its offset from UTC.
 func localTime(t time.Time, zone *time.Location, layout string) string {
 	if zone == nil {
 		zone = time.UTC

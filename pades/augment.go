@@ -13,17 +13,16 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// Augment raises the signatures of a document and writes it out. T adds a
-// document time-stamp: a time-stamp inside an existing PDF signature is not
-// possible. LT adds what is needed to validate every signature and time-stamp
-// to the Document Security Store, after a time-stamp where a signature has
-// none. LTA closes that with a document time-stamp, as often as it is asked.
+// Augment raises the signatures of a document and writes it. T adds a document time-stamp, since an
+// existing PDF signature cannot be given one. LT adds the validation data of every signature and
+// time-stamp to the Document Security Store, after a time-stamp if a signature has none. LTA adds a
+// document time-stamp over that, any number of times.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	facts, err := read(ctx, src, ades.ReadOptions{Password: r.Password})
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	if err := mayRaise(facts.out); err != nil {
+	if err := checkRaisable(facts.out); err != nil {
 		return err
 	}
 	g := &grown{src: src}
@@ -36,8 +35,9 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	return nil
 }
 
-// mayRaise refuses what would only dress up a broken signature.
-func mayRaise(doc *ades.Document) error {
+// checkRaisable returns an error if no signature is intact: raising it would make a broken one look
+// valid.
+func checkRaisable(doc *ades.Document) error {
 	if len(doc.Signatures) == 0 && len(doc.Timestamps) == 0 {
 		return fmt.Errorf("pades: signature in the document: %w", ades.ErrNotFound)
 	}
@@ -52,7 +52,7 @@ func mayRaise(doc *ades.Document) error {
 	return errors.New("pades: no signature in the document is intact")
 }
 
-// Timestamp adds a document time-stamp, whether the document is signed or not.
+// Timestamp adds a document time-stamp, whether or not the document is signed.
 func Timestamp(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	g := &grown{src: src}
 	if _, err := addTimestamp(ctx, g, r); err != nil {
@@ -64,7 +64,7 @@ func Timestamp(ctx context.Context, src ades.Source, w io.Writer, r ades.Augment
 	return nil
 }
 
-// raise adds what the level asks for behind a document whose facts are known.
+// raise appends what the level needs to a document whose facts are known.
 func raise(ctx context.Context, g *grown, facts *reader, r ades.AugmentOptions) error {
 	if r.Level == ades.LevelB {
 		return nil
@@ -90,8 +90,7 @@ func raise(ctx context.Context, g *grown, facts *reader, r ades.AugmentOptions) 
 	return err
 }
 
-// stamped reports whether every signature has a time-stamp: in itself, or over
-// the document.
+// stamped reports whether every signature has a time-stamp: its own, or one over the document.
 func stamped(doc *ades.Document) bool {
 	for _, s := range doc.Signatures {
 		if len(s.Timestamps) == 0 && !coveredBy(doc, s.ID) {
@@ -105,13 +104,13 @@ func coveredBy(doc *ades.Document, id string) bool {
 	return slices.ContainsFunc(doc.Timestamps, func(t *ades.Timestamp) bool { return conforms(t) && slices.Contains(t.Covers, id) })
 }
 
-// proof is what is to be proved by validation data, and what is there for it.
+// proof is what validation data has to prove, and the data available for it.
 type proof struct {
 	leaves [][]byte
 	bundle ades.Bundle
 }
 
-// needs lists the certificates of signers and time-stamp units.
+// needs lists the certificates of signers and time-stamping units.
 func needs(doc *ades.Document) *proof {
 	p := &proof{}
 	for _, s := range doc.Signatures {
@@ -137,9 +136,8 @@ func (p *proof) addSignature(s *ades.Signature) {
 	p.bundle.Add(s.Evidence...)
 }
 
-// addTimestamp puts a document time-stamp behind everything that is there and
-// returns the signature of its unit. When the token is larger than the room
-// for it, another one is asked for with more room.
+// addTimestamp appends a document time-stamp and returns its unit's signature. If the token is
+// larger than the reserved space, another token is requested with more space.
 func addTimestamp(ctx context.Context, g *grown, r ades.AugmentOptions) (*ades.Signature, error) {
 	for room := stampRoom; ; {
 		tail, token, err := timestampUpdate(ctx, g, room, r)
@@ -173,7 +171,7 @@ func timestampUpdate(ctx context.Context, g *grown, room int, r ades.AugmentOpti
 	if err := f.stamp(s); err != nil {
 		return nil, nil, err
 	}
-	inc, err := lay(g, f.u, s)
+	inc, err := newIncrement(g, f.u, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -191,8 +189,8 @@ func timestampUpdate(ctx context.Context, g *grown, room int, r ades.AugmentOpti
 	return tail, token, err
 }
 
-// stamp puts a document time-stamp dictionary with open slots into a new
-// field. It is permitted under every certification.
+// stamp adds a document time-stamp dictionary with unfilled slots, in a new field. Every
+// certification permits it.
 func (f *form) stamp(s slots) error {
 	sig := f.u.New(pdf.NewDict(
 		pdf.Name("Type"), pdf.Name("DocTimeStamp"),
@@ -212,7 +210,7 @@ func (f *form) stamp(s slots) error {
 	widget := newWidget(name, sig, page.Ref)
 	widget.Set("Rect", pdf.Rect{}.Array())
 	widget.Set("AP", pdf.NewDict(pdf.Name("N"), f.u.New(emptyForm())))
-	if err := f.attach(widget, page, spoken{"Time-stamp", "en"}, false); err != nil {
+	if err := f.attach(widget, page, altDescription{"Time-stamp", "en"}, false); err != nil {
 		return err
 	}
 	return f.register(sig, 0)

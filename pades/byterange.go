@@ -5,11 +5,10 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// locate resolves the dictionary of a signature and checks its byte range
-// against the bytes of the file (see EN 319 142-1, 5.3 and ISO 32000-2,
-// 12.8.1). What is wrong is fatal: a signature that covers anything else than
-// a whole revision without its own Contents proves nothing.
-func (r *reader) locate(f *found) {
+// locate resolves the dictionary of a signature and checks its byte range against the bytes of the
+// file (see EN 319 142-1, 5.3 and ISO 32000-2, 12.8.1). Errors are fatal: a signature must cover a
+// whole revision except for its own Contents.
+func (r *reader) locate(f *signatureEntry) {
 	f.dict = &pdf.Dict{}
 	o, err := r.doc.Resolve(f.value)
 	if err != nil {
@@ -40,8 +39,8 @@ func (r *reader) locate(f *found) {
 	f.rangeOK = !f.broken()
 }
 
-// parseRange reads the four numbers.
-func (r *reader) parseRange(f *found) bool {
+// parseRange parses the four numbers.
+func (r *reader) parseRange(f *signatureEntry) bool {
 	where := f.path + "/ByteRange"
 	o, err := r.doc.Resolve(f.dict.Get("ByteRange"))
 	a, ok := o.(pdf.Array)
@@ -79,9 +78,8 @@ func (r *reader) parseRange(f *found) bool {
 	return false
 }
 
-// checkGap compares the gap with the Contents string: it must be that, with
-// its angle brackets, and nothing else.
-func (r *reader) checkGap(f *found) bool {
+// checkGap checks that the gap is exactly the Contents string with its angle brackets.
+func (r *reader) checkGap(f *signatureEntry) bool {
 	where := f.path + "/ByteRange"
 	base := r.doc.Base()
 	span, ok := f.dict.Span("Contents")
@@ -101,8 +99,8 @@ func (r *reader) checkGap(f *found) bool {
 	return true
 }
 
-// checkEnd finds the revision that the second range closes.
-func (r *reader) checkEnd(f *found) bool {
+// checkEnd finds the revision that ends with the second range.
+func (r *reader) checkEnd(f *signatureEntry) bool {
 	end := f.end - r.doc.Base()
 	size := r.doc.Size()
 	if r.doc.Repaired() != nil {
@@ -112,7 +110,7 @@ func (r *reader) checkEnd(f *found) bool {
 	}
 	revs := r.doc.Revisions()
 	if rev := revs[len(revs)-1]; rev.EOF == 0 && end == size {
-		f.revision, f.covers = rev.Number, true // the marker is missing, and nothing was added
+		f.revision, f.covers = rev.Number, true // the end marker is missing, and nothing was appended
 		return true
 	}
 	for i, rev := range revs {
@@ -132,9 +130,8 @@ func (r *reader) checkEnd(f *found) bool {
 	return false
 }
 
-// checkDictionary compares the dictionary in the signed revision with the one
-// in the last: a later revision may not replace it.
-func (r *reader) checkDictionary(f *found) {
+// checkDictionary checks that no later revision has replaced the dictionary.
+func (r *reader) checkDictionary(f *signatureEntry) {
 	span, _ := f.dict.Span("Contents")
 	if span.End+r.doc.Base() > f.end {
 		f.fatal(finding.PDFDictionaryOutside, f.path)
@@ -163,8 +160,8 @@ func (r *reader) checkDictionary(f *found) {
 	}
 }
 
-// checkDirect looks a dictionary up by its field's full name.
-func (r *reader) checkDirect(f *found, old *pdf.Document) {
+// checkDirect looks up a dictionary by its field's full name.
+func (r *reader) checkDirect(f *signatureEntry, old *pdf.Document) {
 	all, _, err := fields(old)
 	if err == nil && len(f.fields) > 0 {
 		for i := range all {

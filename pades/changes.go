@@ -9,8 +9,8 @@ import (
 	"rogito.dev/rogito/internal/revision"
 )
 
-// changes lists what differs between the signed revision and the file.
-func (r *reader) changes(ctx context.Context, f *found) []ades.Change {
+// changes lists the differences between the signed revision and the file.
+func (r *reader) changes(ctx context.Context, f *signatureEntry) []ades.Change {
 	if !f.rangeOK {
 		return nil
 	}
@@ -44,18 +44,18 @@ func (r *reader) changes(ctx context.Context, f *found) []ades.Change {
 	return out
 }
 
-// blankTail reports whether nothing but white space follows the last revision.
+// blankTail reports whether only white space follows the last revision.
 func (r *reader) blankTail() bool {
 	revs := r.doc.Revisions()
 	end := revs[len(revs)-1].End
-	if end == 0 { // no marker: nothing tells where the document ends
+	if end == 0 { // without a marker the document ends with the file
 		end = r.doc.Size()
 	}
 	return r.doc.Blank(end, r.doc.Size())
 }
 
 // rules are what the signatures up to this one permit.
-func (r *reader) rules(f *found) revision.Rules {
+func (r *reader) rules(f *signatureEntry) revision.Rules {
 	rules := revision.Rules{Seal: func(name string, n int) revision.Seal { return r.seal(name, f.revision, n) }}
 	var locks []transform
 	for _, other := range r.found {
@@ -86,11 +86,10 @@ func (r *reader) rules(f *found) revision.Rules {
 	return rules
 }
 
-// seal says what a field holds. A document time-stamp counts only if it
-// verifies: the byte range, the imprint and the token's own signature. Whatever
-// was there before, or stands in a second field too, seals nothing: it was made
-// for another place, and says nothing about this one. The seal is one that
-// closes revision n, or any after the signed one where n is 0.
+// seal describes what a field contains. A document time-stamp counts only if it verifies: the byte
+// range, the imprint and the token's own signature. A value that existed before, or that is in a
+// second field too, seals nothing: it was made for another place. The seal must close revision n,
+// or any after the signed one if n is 0.
 func (r *reader) seal(name string, signed, n int) revision.Seal {
 	for _, f := range r.found {
 		if !slices.Contains(f.fields, name) {

@@ -10,9 +10,9 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// digester hashes byte ranges. All of them begin at the start of the file, so
-// that what two have in common is hashed once; the rest is bounded, or a file
-// full of signatures would cost its size for each of them.
+// digester hashes byte ranges. All of them begin at the start of the file, so a common prefix is
+// hashed once; the rest is bounded, or a file full of signatures would cost its size for each of
+// them.
 type digester struct {
 	ctx    context.Context
 	src    ades.Source
@@ -30,7 +30,7 @@ func newDigester(ctx context.Context, src ades.Source) digester {
 }
 
 // of returns the digest function of a signature's ranges.
-func (d *digester) of(f *found) func(crypto.Hash) ([]byte, error) {
+func (d *digester) of(f *signatureEntry) func(crypto.Hash) ([]byte, error) {
 	if f.end == 0 {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (d *digester) sum(h crypto.Hash, b [4]int64) ([]byte, error) {
 	return state.Sum(nil), nil
 }
 
-// upTo returns the state after the first n bytes of the file.
+// upTo returns the hash state after the first n bytes of the file.
 func (d *digester) upTo(h crypto.Hash, n int64) (hash.Hash, error) {
 	p := d.common[h]
 	if p == nil || p.pos > n {
@@ -72,20 +72,20 @@ func (d *digester) upTo(h crypto.Hash, n int64) (hash.Hash, error) {
 	}
 	p.pos = n
 	c, ok := p.state.(hash.Cloner)
-	if !ok { // the state is spent: the next signature starts anew
+	if !ok { // the state was used up: the next signature starts over
 		delete(d.common, h)
 		return p.state, nil
 	}
 	clone, err := c.Clone()
 	if err != nil {
 		delete(d.common, h)
-		return p.state, nil // not clonable, as above
+		return p.state, nil // not clonable either
 	}
 	return clone, nil
 }
 
-// begin is where the digest of the first n bytes begins: at the end of what was
-// signed just now, where its state is known, else at the start.
+// begin is where hashing of the first n bytes starts: at the end of the document that was just
+// signed, if its hash state is known, else at the start.
 func (d *digester) begin(h crypto.Hash, n int64) *prefix {
 	if g, ok := d.src.(*grown); ok && g.src.Size() <= n {
 		if state := stateOf(g.src, h); state != nil {
@@ -99,7 +99,7 @@ func (d *digester) feed(w hash.Hash, from, to int64) error {
 	if d.left -= to - from; d.left < 0 {
 		return ades.Malformed("PDF", "ByteRange", "more than %d bytes under signatures", int64(limits.PDFHashed))
 	}
-	const step = 8 << 20 // some ten milliseconds
+	const step = 8 << 20 // about ten milliseconds
 	for from < to {
 		if err := d.ctx.Err(); err != nil {
 			return err

@@ -12,8 +12,8 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// dss reads the Document Security Store (EN 319 142-1, 5.4.2): evidence with
-// the revision that brought it.
+// dss reads the Document Security Store (EN 319 142-1, 5.4.2): evidence, with the revision that
+// added it.
 func (r *reader) dss() error {
 	cat, err := r.doc.Catalog()
 	if err != nil {
@@ -49,8 +49,7 @@ func (r *reader) dss() error {
 	return nil
 }
 
-// stored notes the revision in which a part of the store was written, and
-// returns it.
+// stored records the revision in which a part of the store was written, and returns it.
 func (r *reader) stored(o pdf.Object) int {
 	ref, ok := o.(pdf.Ref)
 	if !ok {
@@ -80,8 +79,8 @@ func (r *reader) problem(where string, err error) {
 	r.out.Problems = append(r.out.Problems, finding.PDFStoreUnreadable.Problem(where, err))
 }
 
-// storedStream is where a piece of evidence stands, piece what it is. A stream that
-// a later revision took over is read once.
+// storedStream is where a piece of evidence is stored, piece what it is. A stream that a later
+// revision uses again is read once.
 type (
 	storedStream struct {
 		kind     ades.EvidenceKind
@@ -92,17 +91,16 @@ type (
 	piece struct {
 		kind    ades.EvidenceKind
 		origin  string
-		content uint64 // a hash of it
+		content uint64 // its hash
 	}
 )
 
-// pieceSeed: a digest of each piece would take longer than all the rest, and its
-// content as a key would hold it twice.
+// pieceSeed: a cryptographic digest of each piece would take longer than everything else, and using
+// the content as key would store it twice.
 var pieceSeed = maphash.MakeSeed()
 
-// evidence collects what the arrays of a dictionary name. Of equal pieces one
-// is kept, with the first revision that had it: what covers that revision
-// proves it.
+// evidence collects the streams in the arrays of a dictionary. Of equal pieces only the one with
+// the first revision is kept, since what covers that revision proves it.
 func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey) error {
 	for _, k := range keys {
 		list, err := r.doc.Array(dict.Get(k.key))
@@ -145,8 +143,7 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey) err
 	return nil
 }
 
-// streamData returns the content of a stream without what follows the DER
-// value in it.
+// streamData returns the content of a stream without data after the DER value.
 func streamData(d *pdf.Document, o pdf.Object) ([]byte, error) {
 	o, err := d.Resolve(o)
 	if err != nil {

@@ -6,13 +6,12 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// maxStores bounds the revisions whose Document Security Store is looked at.
+// maxStores bounds how many revisions are searched for a Document Security Store.
 const maxStores = 64
 
-// earlierStores reads the Document Security Stores of earlier revisions. A
-// product that signs again may write a store of its own, and what the first
-// signature needs is then in the revision before only. It is part of the file
-// all the same, and covered by later time-stamps.
+// earlierStores reads the Document Security Stores of earlier revisions. A product that signs again
+// may replace the store, so that the data of the first signature is only in the previous revision.
+// It is still part of the file, and covered by later time-stamps.
 func (r *reader) earlierStores() error {
 	whole := r.doc
 	problems := r.out.Problems
@@ -25,12 +24,12 @@ func (r *reader) earlierStores() error {
 		r.doc = whole
 		d, err := r.as(n)
 		if err != nil {
-			continue // what cannot be opened brings nothing
+			continue // a revision that cannot be opened has none
 		}
 		r.doc = d
 		var malformed *ades.MalformedError
 		if err := r.dss(); err != nil && !errors.As(err, &malformed) {
-			return err // what cannot be read brings nothing either
+			return err // unreadable ones are skipped
 		}
 	}
 	return nil

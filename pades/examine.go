@@ -9,23 +9,23 @@ import (
 	"rogito.dev/rogito/internal/pdf/rewrite"
 )
 
-// Examination is what there is to know of a document before it is signed.
+// Examination is what is known of a document before it is signed.
 type Examination struct {
-	// Twofold are the places that readers can take in two ways: no signature over
-	// them would be valid.
+	// Twofold are the places that readers can interpret in two ways: no signature over them would
+	// be valid.
 	Twofold []string
-	// Encrypted says that the document is, and Signed that it has a signature.
+	// Encrypted: the document is encrypted. Signed: it has a signature.
 	Encrypted, Signed bool
-	// Prefix is the number of bytes before the header. Some readers count the
-	// extent of a signature from the header, and some from the first byte.
+	// Prefix is the number of bytes before the header. Some readers count byte ranges from the
+	// header, others from the first byte.
 	Prefix int64
 
 	audited   *pdf.Audited
 	storeless bool // it has one revision, and no Document Security Store
-	rights    bool // it has usage rights, which writing it anew would break
+	rights    bool // it has usage rights, which rewriting would break
 }
 
-// Examine looks whether a document can be signed. The error is that of Read.
+// Examine checks whether a document can be signed. It returns the errors of Read.
 func Examine(ctx context.Context, src ades.Source, password string) (*Examination, error) {
 	d, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
 	if err != nil {
@@ -65,15 +65,14 @@ func Examine(ctx context.Context, src ades.Source, password string) (*Examinatio
 	return out, nil
 }
 
-// examined is a source with what was found in it. That is not looked for again when
-// the document is read with a signature behind it: its bytes are the same.
+// examined is a source with the result of Examine, which still applies when the document is read
+// with a signature appended, since its bytes do not change.
 type examined struct {
 	ades.Source
 	found *Examination
 }
 
-// examinationOf is what is known of a document, or of the one that it begins
-// with; the zero value where nothing is.
+// examinationOf is what is known of a document, or of the one that it begins with; it may be zero.
 func examinationOf(src ades.Source) Examination {
 	if g, ok := src.(*grown); ok {
 		src = g.src

@@ -13,30 +13,30 @@ import (
 
 // field is a terminal form field.
 type field struct {
-	name    string // full, partial names joined by dots
+	name    string // fully qualified, partial names joined by dots
 	ref     pdf.Ref
 	dict    *pdf.Dict
 	kind    pdf.Name   // FT, inherited
-	value   pdf.Object // V, inherited, as it stands
-	widgets []pdf.Ref  // the field itself when it is its own widget
+	value   pdf.Object // V, inherited, not resolved
+	widgets []pdf.Ref  // the field itself if it is its own widget
 }
 
-// empty reports whether nothing was signed into a signature field.
+// empty reports whether a signature field is unsigned.
 func (f *field) empty(d *pdf.Document) bool {
 	v, err := d.Resolve(f.value)
 	return err == nil && v == nil
 }
 
-// fieldWalk goes through the form.
+// fieldWalk traverses the form.
 type fieldWalk struct {
 	doc  *pdf.Document
 	seen map[pdf.Ref]bool
 	out  []field
-	// problems of single fields, which do not hide the others
+	// problems of single fields, which do not affect the others
 	problems []ades.Problem
 }
 
-// acroForm returns the interactive form dictionary, nil when there is none.
+// acroForm returns the interactive form dictionary, or nil.
 func acroForm(d *pdf.Document) (*pdf.Dict, error) {
 	cat, err := d.Catalog()
 	if err != nil {
@@ -112,7 +112,7 @@ func (w *fieldWalk) inherit(parent field, dict *pdf.Dict, ref pdf.Ref) field {
 	return f
 }
 
-// split tells the kids that are fields from those that are only widgets.
+// split separates the kids that are fields from those that are only widgets.
 func (w *fieldWalk) split(f *field, kids pdf.Array) []pdf.Object {
 	var children []pdf.Object
 	for _, k := range kids {
@@ -131,8 +131,8 @@ func (w *fieldWalk) split(f *field, kids pdf.Array) []pdf.Object {
 	return children
 }
 
-// EmptyFields lists the full names of the signature fields of a document into
-// which nothing was signed yet, in the order of the form.
+// EmptyFields lists the full names of the unsigned signature fields of a document, in the order of
+// the form.
 func EmptyFields(ctx context.Context, src ades.Source, password string) ([]string, error) {
 	d, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
 	if err != nil {
@@ -151,8 +151,8 @@ func EmptyFields(ctx context.Context, src ades.Source, password string) ([]strin
 	return names, nil
 }
 
-// covers tells whether a lock names a field: names stand for what is below
-// them, and "Signature1" does not stand for "Signature10".
+// lockCovers reports whether a lock names a field: names include descendants, and "Signature1" does
+// not match "Signature10".
 func lockCovers(action LockAction, names []string, name string) bool {
 	named := false
 	for _, n := range names {

@@ -12,19 +12,18 @@ import (
 	"rogito.dev/rogito/internal/finding"
 )
 
-// What was appended after a signature holds no other document: the file under
-// another name, opened by a program that looks for the end of an archive, for
-// markup or for a mark of its own wherever they stand, would show what nobody
-// signed.
+// What was appended after a signature must not contain another document: under another file name, a
+// program that searches for the end of an archive, for markup or for its own mark would show
+// unsigned content.
 
-// mark is what another document begins with, or what its readers look for. Short
-// ones need what follows them to fit, since compressed data hold any four bytes.
+// mark is what another format begins with, or what its readers search for. Short marks need
+// matching data behind them, since compressed data may contain any four bytes.
 type mark struct {
 	what, begins string
-	fits         func(b []byte) bool // nil: the mark is enough
+	fits         func(b []byte) bool // nil: the mark is sufficient
 }
 
-// Pictures are not among them: those of visible signatures begin so.
+// Pictures are not included: visible signatures contain them.
 var marks = []mark{
 	{"PDF", "%PDF-", func(b []byte) bool { return b[5] >= '0' && b[5] <= '9' }},
 	{"FDF", "%FDF-", func(b []byte) bool { return b[5] >= '0' && b[5] <= '9' }},
@@ -42,7 +41,7 @@ var marks = []mark{
 	{"tar", "ustar  \x00", nil},
 	{"ISO 9660", "\x01CD001\x01", nil},
 	{"RTF", `{\rtf1`, nil},
-	{"DMG", "koly\x00\x00\x00\x04\x00\x00\x02\x00", nil}, // which is read from its end, as is the next
+	{"DMG", "koly\x00\x00\x00\x04\x00\x00\x02\x00", nil}, // read from its end, like the next
 	{"VHD", "conectix\x00\x00\x00", nil},
 	{"OLE", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", nil},
 	{"DjVu", "AT&TFORM", nil},
@@ -63,10 +62,10 @@ var begin = func() (out [256]bool) {
 	return out
 }()
 
-// sight is how many bytes behind it a mark is judged by.
+// sight is how many bytes behind a mark are examined.
 const sight = 1024
 
-// foreign notes another document behind the signed bytes.
+// foreign reports another document behind the signed bytes.
 func (r *reader) foreign() error {
 	from := r.src.Size()
 	for _, f := range r.found {
@@ -85,7 +84,7 @@ func (r *reader) foreign() error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		window := buf[:n+sight] // what lies behind the end fits nothing
+		window := buf[:n+sight] // data beyond the end of the file matches nothing
 		clear(window[n:])
 		for i := range min(n, step) {
 			if !begin[window[i]] {
@@ -102,8 +101,7 @@ func (r *reader) foreign() error {
 	return nil
 }
 
-// markOf names what begins with some bytes, of which there are enough; "" for
-// anything else.
+// markOf names the format that b begins with, or returns "". b must be long enough.
 func markOf(b []byte) string {
 	switch b[0] {
 	case '<':
@@ -112,7 +110,7 @@ func markOf(b []byte) string {
 		}
 		return ""
 	case ' ', '\t', '\n', '\f', '\r', '/', '"', '\'':
-		if dressing(b[1:]) {
+		if styleOrHandler(b[1:]) {
 			return "HTML"
 		}
 		return ""
@@ -127,7 +125,7 @@ func markOf(b []byte) string {
 
 var tag = regexp.MustCompile(`^<(!doctype|[A-Za-z][A-Za-z0-9]{0,9})[\s/>]`)
 
-// handlers are the events that an attribute runs something at, behind "on".
+// handlers are the event names that follow "on" in attributes.
 var handlers = strings.Fields("abort activate afterprint animationcancel animationend animationiteration animationstart auxclick beforecopy beforecut" +
 	" beforeinput beforematch beforepaste beforeprint beforetoggle beforeunload begin blur bounce cancel canplay canplaythrough change click close" +
 	" command contentvisibilityautostatechange contextlost contextmenu contextrestored copy cuechange cut dblclick drag dragend dragenter dragexit" +
@@ -140,10 +138,10 @@ var handlers = strings.Fields("abort activate afterprint animationcancel animati
 	" toggle touchcancel touchend touchmove touchstart transitioncancel transitionend transitionrun transitionstart unhandledrejection unload" +
 	" volumechange waiting webkitanimationend webkitanimationiteration webkitanimationstart webkittransitionend wheel")
 
-// dressing reports whether an attribute begins here that says how an element looks, or
-// runs something. Its tag may have begun anywhere before: quotes and control characters
-// hide its end from a search, and browsers mind neither.
-func dressing(b []byte) bool {
+// styleOrHandler reports whether b begins with an attribute that sets style or runs a script. Its
+// tag may have begun anywhere before: quotes and control characters hide it from a search, but not
+// from browsers.
+func styleOrHandler(b []byte) bool {
 	if c := b[0] | 0x20; c != 's' && c != 'o' {
 		return false
 	}
@@ -160,17 +158,16 @@ func dressing(b []byte) bool {
 	return len(rest) == 0 || rest[0] == '='
 }
 
-// loud are elements that no other text is taken for.
-var loud = strings.Fields("!doctype html head body script style iframe frame img svg div object embed meta link base form table")
+// distinctTags are element names that do not occur in other text.
+var distinctTags = strings.Fields("!doctype html head body script style iframe frame img svg div object embed meta link base form table")
 
-// quiet are elements whose names are so short, or so common, that data may hold
-// them: text has to follow.
-var quiet = strings.Fields("p i q s u h1 h2 h3 h4 h5 h6 hr br td tr th ul ol li dl dt em tt pre span font center big small sub sup strong" +
+// commonTags are element names so short or common that data may contain them: text must follow.
+var commonTags = strings.Fields("p i q s u h1 h2 h3 h4 h5 h6 hr br td tr th ul ol li dl dt em tt pre span font center big small sub sup strong" +
 	" title textarea input button select option label video audio source canvas math marquee blink section article main nav header footer" +
 	" details summary dialog template noscript plaintext xmp frameset map area picture ins del code kbd samp var cite abbr address blockquote")
 
-// markup reports whether a browser that takes a file for HTML begins an element
-// here. Names that are hexadecimal strings to a PDF are not looked for.
+// markup reports whether an element begins here for a browser that takes the file for HTML. Names
+// that are hexadecimal strings in a PDF are ignored.
 func markup(b []byte) bool {
 	if c := b[1] | 0x20; (c < 'a' || c > 'z') && b[1] != '!' {
 		return false
@@ -180,33 +177,32 @@ func markup(b []byte) bool {
 		return false
 	}
 	name := strings.ToLower(string(m[1]))
-	if slices.Contains(loud, name) {
+	if slices.Contains(distinctTags, name) {
 		return true
 	}
-	if chance(b, name) {
+	if isCoincidence(b, name) {
 		return false
 	}
 	text := func(c byte) bool { return c >= ' ' && c < 0x7f || c == '\n' || c == '\r' || c == '\t' }
-	return slices.Contains(quiet, name) && !slices.ContainsFunc(b[:len(m[0])+12], func(c byte) bool { return !text(c) })
+	return slices.Contains(commonTags, name) && !slices.ContainsFunc(b[:len(m[0])+12], func(c byte) bool { return !text(c) })
 }
 
-// endOfStream is what follows the data of a stream, and the byte that ends a name.
+// endOfStream is what follows stream data, and the byte that ends a name.
 var endOfStream = regexp.MustCompile(`^[\s/>]?(\r\n|\r|\n)endstream\s+endobj\s`)
 
-// chance reports whether a tag may be the last bytes of a certificate or list: one
-// signature in thousands ends in something like "<p". A forger who writes it so has an
-// element of one or two letters, which neither hides nor enlarges anything.
-func chance(b []byte, name string) bool {
+// isCoincidence reports whether a tag may be the last bytes of a certificate or list: one signature
+// in thousands ends in something like "<p". A forger who uses this gets an element with a name of
+// one or two letters, which neither hides nor enlarges anything.
+func isCoincidence(b []byte, name string) bool {
 	return len(name) <= 2 && !strings.ContainsAny(name, "123456") && endOfStream.Match(b[1+len(name):])
 }
 
-// zipped reports whether the version and the method of a zip's header are some.
+// zipped reports whether version and method in a ZIP header are plausible.
 func zipped(b []byte) bool {
 	return binary.LittleEndian.Uint16(b[4:])&0xff < 64 && binary.LittleEndian.Uint16(b[8:]) < 100
 }
 
-// executable reports whether the header of a program for Windows is where its
-// first one says.
+// executable reports whether the PE header of a Windows executable is where the DOS header says.
 func executable(b []byte) bool {
 	at := binary.LittleEndian.Uint32(b[60:])
 	return at >= 64 && at < sight-4 && bytes.HasPrefix(b[at:], []byte("PE\x00\x00"))

@@ -9,12 +9,12 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// form is the interactive form of a document under change.
+// form is the interactive form of a document being changed.
 type form struct {
 	u      *pdf.Update
 	doc    *pdf.Document
 	fields []field
-	// remarks of what does nothing in the document.
+	// remarks about options without effect.
 	remarks []ades.Problem
 	perms   permissions
 
@@ -36,8 +36,8 @@ func openForm(u *pdf.Update) (*form, error) {
 	return f, nil
 }
 
-// mayAppend refuses to mend a signed document: the new cross-reference table
-// would leave the signed revision out of the document's history.
+// mayAppend refuses to repair a signed document: the new cross-reference table would leave the
+// signed revision out of the document's history.
 func mayAppend(d *pdf.Document, signed int) error {
 	if err := d.Repaired(); err != nil && signed > 0 {
 		return fmt.Errorf("the document is signed, but broken: %w", err)
@@ -45,7 +45,7 @@ func mayAppend(d *pdf.Document, signed int) error {
 	return nil
 }
 
-// sign puts a signature dictionary with open slots into a field.
+// sign puts a signature dictionary with unfilled slots into a field.
 func (f *form) sign(o settings, s slots) error {
 	target, err := f.choose(o)
 	if err != nil {
@@ -71,7 +71,7 @@ func (f *form) sign(o settings, s slots) error {
 	return nil
 }
 
-// choose finds the empty field to sign into; nil means a new one.
+// choose finds the empty field to sign; nil means a new one.
 func (f *form) choose(o settings) (*field, error) {
 	if o.Field == "" && !o.AnyField {
 		return nil, nil
@@ -94,7 +94,7 @@ func (f *form) choose(o settings) (*field, error) {
 	return nil, nil
 }
 
-// locks collects what the options and the field's own Lock entry lock.
+// locks collects the locks of the options and of the field's Lock entry.
 func (f *form) locks(o settings, target *field) []*pdf.Dict {
 	var out []*pdf.Dict
 	if o.Lock != nil {
@@ -200,8 +200,8 @@ func (f *form) fill(target *field, sig pdf.Ref, o settings) error {
 	return nil
 }
 
-// pageOf finds the page of a widget by its P entry; a widget without one is
-// taken to be on an upright page.
+// pageOf finds the page of a widget by its P entry; without one the page is assumed not to be
+// rotated.
 func (f *form) pageOf(_ pdf.Ref, widget *pdf.Dict) (*pdf.Page, error) {
 	ref, ok := widget.Get("P").(pdf.Ref)
 	if !ok {
@@ -229,7 +229,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 	var normal pdf.Ref
 	if o.Appearance != nil {
 		var b appearance.Box
-		if rect, b, err = f.settle(o, page); err == nil {
+		if rect, b, err = f.placeBox(o, page); err == nil {
 			normal, err = draw(f.u, page, b)
 		}
 	} else {
@@ -245,7 +245,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 		l.Set("Type", pdf.Name("SigFieldLock"))
 		widget.Set("Lock", f.u.New(l))
 	}
-	return f.attach(widget, page, o.said(), rect.Width() > 0 && rect.Height() > 0)
+	return f.attach(widget, page, o.altText(), rect.Width() > 0 && rect.Height() > 0)
 }
 
 func newWidget(name string, sig, page pdf.Ref) *pdf.Dict {
@@ -255,13 +255,12 @@ func newWidget(name string, sig, page pdf.Ref) *pdf.Dict {
 		pdf.Name("FT"), pdf.Name("Sig"),
 		pdf.Name("T"), pdf.Text(name),
 		pdf.Name("V"), sig,
-		pdf.Name("F"), pdf.Integer(132), // Print and Locked, as PDF/A wants it
+		pdf.Name("F"), pdf.Integer(132), // Print and Locked, as PDF/A requires
 		pdf.Name("P"), page,
 	)
 }
 
-// emptyForm is the appearance of an invisible signature: PDF/A-1 wants one
-// for every field.
+// emptyForm is the appearance of an invisible signature: PDF/A-1 requires one for every field.
 func emptyForm() *pdf.Stream {
 	return &pdf.Stream{Dict: pdf.NewDict(
 		pdf.Name("Type"), pdf.Name("XObject"),
@@ -271,7 +270,7 @@ func emptyForm() *pdf.Stream {
 	)}
 }
 
-// newName is the name asked for, or the first free one.
+// newName is the requested name, or the first free one.
 func (f *form) newName(want, stem string) (string, error) {
 	taken := make(map[string]bool)
 	for i := range f.fields {
@@ -291,7 +290,7 @@ func (f *form) newName(want, stem string) (string, error) {
 }
 
 // attach adds a widget to its page and to the form.
-func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said spoken, shown bool) error {
+func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said altDescription, shown bool) error {
 	if page.Ref.IsZero() {
 		return fmt.Errorf("page %d is no indirect object", page.Index+1)
 	}
@@ -309,8 +308,8 @@ func (f *form) attach(widget *pdf.Dict, page *pdf.Page, said spoken, shown bool)
 	return f.withForm(func(form *pdf.Dict) error { return f.u.Append(form, "Fields", ref) })
 }
 
-// annotsHolder returns the page dictionary, for changing only if its Annots
-// array stands in it: an array that is an object of its own is replaced alone.
+// annotsHolder returns the page dictionary, for editing only if it contains the Annots array
+// directly: an indirect array is replaced on its own.
 func (f *form) annotsHolder(page pdf.Ref) (*pdf.Dict, error) {
 	o, err := f.u.Get(page)
 	if err != nil {
@@ -326,7 +325,7 @@ func (f *form) annotsHolder(page pdf.Ref) (*pdf.Dict, error) {
 	return f.u.Edit(page)
 }
 
-// withForm changes the form dictionary, wherever it stands.
+// withForm changes the form dictionary, wherever it is.
 func (f *form) withForm(change func(*pdf.Dict) error) error {
 	cat, err := f.catalogHolder("AcroForm")
 	if err != nil {
@@ -339,8 +338,8 @@ func (f *form) withForm(change func(*pdf.Dict) error) error {
 	return change(d)
 }
 
-// catalogHolder returns the catalog, for changing only if the value of that
-// key stands in it.
+// catalogHolder returns the catalog, for editing only if it contains the value of that key
+// directly.
 func (f *form) catalogHolder(key pdf.Name) (*pdf.Dict, error) {
 	o, err := f.u.Get(f.doc.Root())
 	if err != nil {

@@ -15,13 +15,12 @@ import (
 // byteRangeWidth holds "[0 n n n]" with numbers of up to fourteen digits.
 const byteRangeWidth = 52
 
-// slots are the two places of a signature dictionary that are filled in after
-// everything else is written.
+// slots are the two entries of a signature dictionary that are filled in last.
 type slots struct {
 	contents, byteRange *pdf.Placeholder
 }
 
-// newSlots makes room for a signature of that many bytes.
+// newSlots reserves space for a signature of that many bytes.
 func newSlots(room int) slots {
 	return slots{
 		contents:  &pdf.Placeholder{Open: "<", Close: ">", Fill: '0', Size: 2 * room},
@@ -29,15 +28,15 @@ func newSlots(room int) slots {
 	}
 }
 
-// increment is a document with an update behind it that wants its Contents.
+// increment is a document with an appended update whose Contents is to be filled in.
 type increment struct {
 	src      ades.Source
 	update   []byte
-	from, to int64 // of the Contents string with its brackets, in update
+	from, to int64 // position in update of the Contents string with its brackets
 }
 
-// lay writes the update and fixes the byte range.
-func lay(src ades.Source, u *pdf.Update, s slots) (*increment, error) {
+// newIncrement writes the update and sets the byte range.
+func newIncrement(src ades.Source, u *pdf.Update, s slots) (*increment, error) {
 	b, err := u.Bytes()
 	if err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func (r *increment) digest(h crypto.Hash) ([]byte, error) {
 	return d.Sum(nil), nil
 }
 
-// stateOf is the state of a hash at the end of a source that knows it, else nil.
+// stateOf is the hash state at the end of a source that has it, else nil.
 func stateOf(src ades.Source, h crypto.Hash) hash.Hash {
 	if e, ok := src.(*examined); ok {
 		src = e.Source
@@ -78,8 +77,7 @@ func stateOf(src ades.Source, h crypto.Hash) hash.Hash {
 // capacity is the number of bytes that fit into Contents.
 func (r *increment) capacity() int { return int(r.to-r.from)/2 - 1 }
 
-// fill puts the signature into its place and returns the update. It may be
-// called again with another signature.
+// fill inserts the signature and returns the update. It may be called again with another signature.
 func (r *increment) fill(contents []byte) ([]byte, error) {
 	if len(contents) > r.capacity() {
 		return nil, &NoRoomError{Have: r.capacity(), Need: len(contents) + spare}
@@ -92,8 +90,8 @@ func (r *increment) fill(contents []byte) ([]byte, error) {
 	return r.update, nil
 }
 
-// grown is a document with updates behind it that are still in memory, so
-// that several can be made without writing the document out in between.
+// grown is a document with appended updates in memory, so that several can be made without writing
+// the document in between.
 type grown struct {
 	src  ades.Source
 	tail []byte
@@ -137,7 +135,7 @@ func (g *grown) writeTo(w io.Writer) error {
 	return nil
 }
 
-// stream copies a stretch of a source.
+// stream copies a range of a source.
 func stream(w io.Writer, src io.ReaderAt, from, to int64) error {
 	return cms.CopyRange(w, src, from, to)
 }

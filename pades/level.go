@@ -7,12 +7,11 @@ import (
 	"rogito.dev/rogito/internal/cms"
 )
 
-// Level names the level of a signature as DSS spells it: "PAdES-BASELINE-B" to
-// "-LTA", the older "PAdES-BES", "PAdES-EPES" and "PAdES-LTV", "PKCS7-B" to
-// "-LTA" for the SubFilters of ISO 32000-1, or "PDF-NOT-ETSI". LT means that
-// the file carries what every chain in it needs, stored after the signature was
-// made; whether it is all there, the given function decides for the
-// certificates of the signer and of the time-stamps.
+// Level names the level of a signature as DSS does: "PAdES-BASELINE-B" to "-LTA", the older
+// "PAdES-BES", "PAdES-EPES" and "PAdES-LTV", "PKCS7-B" to "-LTA" for the SubFilters of ISO 32000-1,
+// or "PDF-NOT-ETSI". LT means that the file has the validation data of every chain, stored after
+// the signature was made; complete decides that for the certificates of the signer and of the
+// time-stamps.
 func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
 	if s.PDF == nil {
 		return "PDF-NOT-ETSI"
@@ -51,7 +50,7 @@ func hasProblem(s *ades.Signature, where string) bool {
 	return slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Where == where })
 }
 
-// attributeValues counts a signed attribute with its values.
+// attributeValues counts the values of a signed attribute.
 func attributeValues(s *ades.Signature, name string) int {
 	n := 0
 	for _, a := range s.Attributes {
@@ -82,7 +81,7 @@ func isBaseline(s *ades.Signature) bool {
 	return sha1 == (attributeValues(s, "signing-certificate") == 1)
 }
 
-// reached is how far validation data and time-stamps carry a signature.
+// reached is the level by validation data and time-stamps.
 func reached(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
 	stamps := stampsOver(s, doc)
 	if len(s.Timestamps) == 0 && len(stamps) == 0 {
@@ -113,8 +112,8 @@ func reached(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byt
 	return "LT"
 }
 
-// storedBefore reports whether the store was last written before the signature
-// was made: what lies in it was gathered for others.
+// storedBefore reports whether the store was last written before the signature was made, so that
+// its data was gathered for other signatures.
 func storedBefore(s *ades.Signature, doc *ades.Document) bool {
 	return doc.StoreRevision > 0 && doc.StoreRevision <= s.PDF.Revision
 }
@@ -138,8 +137,8 @@ func hasRevocation(doc *ades.Document) bool {
 	return storeHas(doc, ades.EvidenceOCSP) || storeHas(doc, ades.EvidenceCRL)
 }
 
-// coversRevocation reports whether a document time-stamp protects the store:
-// its revocation data, or its certificates where it holds nothing else.
+// coversRevocation reports whether a document time-stamp protects the store: its revocation data,
+// or its certificates if it has none.
 func coversRevocation(t *ades.Timestamp, doc *ades.Document) bool {
 	only := hasRevocation(doc)
 	return slices.ContainsFunc(doc.Evidence, func(e ades.Evidence) bool {

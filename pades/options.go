@@ -10,20 +10,19 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Options are what PAdES has to choose from. The zero value makes an invisible
-// approval signature in a new field.
+// Options of PAdES. The zero value makes an invisible approval signature in a new field.
 type Options struct {
 	// Password of an encrypted document, the user's or the owner's.
 	Password string
 
-	// Field is the full name of an existing empty signature field to sign
-	// into. It is [ades.ErrNotFound] when there is none of that name.
+	// Field is the full name of an existing empty signature field to sign. If there is none,
+	// Prepare returns [ades.ErrNotFound].
 	Field string
-	// AnyField signs into the first empty signature field where Field names
-	// none, and into a new one where the document has none.
+	// AnyField signs the first empty signature field if Field is empty, or a new field if the
+	// document has none.
 	AnyField bool
-	// NewField is the name of a new field; empty means Signature1 and so on.
-	// With Field of the same name it is made where the document has none.
+	// NewField is the name of a new field; empty means Signature1 and so on. If Field has the same
+	// name, the field is made only if it does not exist.
 	NewField string
 
 	// Name, Reason, Location and ContactInfo go into the signature dictionary.
@@ -32,80 +31,75 @@ type Options struct {
 	Location    string
 	ContactInfo string
 
-	// Certify makes a certification signature that permits what DocMDP
-	// permits: 1 no changes, 2 form filling and signing, 3 annotations too.
-	// Zero makes an approval signature.
+	// Certify makes a certification signature that permits what DocMDP permits: 1 no changes, 2
+	// form filling and signing, 3 annotations too. Zero makes an approval signature.
 	Certify int
-	// Lock names the fields that may not change any more; nil locks none but
-	// those that the signed field's own Lock entry names.
+	// Lock names the fields that may no longer change; nil locks only those in the signed field's
+	// own Lock entry.
 	Lock *Lock
 
 	// Appearance shows the signature on a page; nil makes it invisible.
 	Appearance *Appearance
 
-	// Examination of this very document by [Examine], which then is not made again.
+	// Examination of the same document by [Examine], to avoid repeating it.
 	Examination *Examination
-	// AsIs refuses a document without signatures that readers can take in two ways,
-	// or that is damaged, with *ades.MalformedError. Else it is written anew, and
-	// the copy is signed: see [Anew].
+	// AsIs refuses a document without signatures that is damaged or can be read in two ways, with
+	// *ades.MalformedError. By default it is rewritten, and the copy is signed: see [Anew].
 	AsIs bool
-	// Spool makes room for such a copy; nil keeps it in memory.
+	// Spool makes storage for such a copy; nil keeps it in memory.
 	Spool func() Spool
 
-	// ContentStamper time-stamps what is signed before it is signed; nil: nobody
-	// does.
+	// ContentStamper time-stamps the content before it is signed; nil for none.
 	ContentStamper ades.Stamper
 
-	// Stamped reserves room for a time-stamp in the signature: Complete at level
-	// T and above.
+	// Stamped reserves space for a time-stamp in the signature, for Complete at level T and above.
 	Stamped bool
-	// Reserve is the room for the signature in bytes; zero means an estimate
-	// from certificates and algorithm.
+	// Reserve is the space for the signature in bytes; zero means an estimate from certificates and
+	// algorithm.
 	Reserve int
 }
 
-// Spool is where a document is kept that was written anew.
+// Spool stores a rewritten document.
 type Spool interface {
 	io.Writer
-	// Source is what was written.
+	// Source returns what was written.
 	Source() ades.Source
 }
 
-// LockAction says how the fields of a Lock are meant.
+// LockAction says which fields a Lock applies to.
 type LockAction string
 
 // The actions of a field lock (ISO 32000-2, table 236).
 const (
 	LockAll     LockAction = "All"
-	LockInclude LockAction = "Include" // those named
-	LockExclude LockAction = "Exclude" // all but those named
+	LockInclude LockAction = "Include" // the named fields
+	LockExclude LockAction = "Exclude" // all but the named fields
 )
 
 // Lock is a field lock: FieldMDP.
 type Lock struct {
 	Action LockAction // empty means LockInclude
-	Fields []string   // full names; a name stands for what is below it, too
+	Fields []string   // full names; a name includes its descendants
 }
 
-// ErrForbidden says that the document does not permit to be signed, or not in
-// the way that was asked for.
+// ErrForbidden: the document does not permit signing, or not with these options.
 var ErrForbidden = errors.New("the document does not permit this signature")
 
-// NoRoomError says that the finished signature is larger than the room that
-// was reserved for it: prepare again with Options.Reserve set to Need.
+// NoRoomError: the finished signature is larger than the reserved space. Prepare again with
+// Options.Reserve set to Need.
 type NoRoomError struct {
 	Have, Need int
 }
 
-// spare is how much longer the same signature may be the next time: ECDSA values
-// vary by a few bytes, and a time-stamp holds one too.
+// spare is how much longer the next signature may be: ECDSA values vary by a few bytes, and a
+// time-stamp contains one too.
 const spare = 64
 
 func (e *NoRoomError) Error() string {
 	return fmt.Sprintf("pades: a signature that needs %d bytes does not fit into the %d reserved", e.Need, e.Have)
 }
 
-// settings are all that a signature is made with.
+// settings are all parameters of a signature.
 type settings struct {
 	ades.SignParams
 	Options

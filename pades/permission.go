@@ -6,7 +6,7 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// transform is what a signature reference dictionary restricts.
+// transform is the restriction in a signature reference dictionary.
 type transform struct {
 	method pdf.Name // DocMDP, FieldMDP, UR3
 	p      int
@@ -53,11 +53,11 @@ func lockOf(d *pdf.Document, dict *pdf.Dict) transform {
 	return t
 }
 
-// permissions are what the signatures in a document restrict.
+// permissions are the restrictions by the signatures in a document.
 type permissions struct {
-	signed    int // fields with a signature, document time-stamps too
+	signed    int // number of signed fields, including document time-stamps
 	certified bool
-	p         int // the least that a certification or a lock permits; 0 none
+	p         int // strictest permission of a certification or lock; 0: none
 	locks     []transform
 }
 
@@ -116,9 +116,9 @@ func readPermissions(d *pdf.Document, all []field) (permissions, error) {
 	return p, err
 }
 
-// mayPrepare refuses what the signatures in the document forbid. There is no
-// such question for validation data and document time-stamps, which every
-// certification permits (ISO 32000-2, 12.8.2.2.2).
+// mayPrepare returns an error if the signatures in the document forbid another. Validation data and
+// document time-stamps need no check, since every certification permits them (ISO 32000-2,
+// 12.8.2.2.2).
 func (p permissions) mayPrepare(o settings, target *field) error {
 	if p.p == 1 {
 		return fmt.Errorf("pades: a signature in the document permits no changes: %w", ErrForbidden)

@@ -7,18 +7,17 @@ import (
 )
 
 const (
-	edge      = 36.0 // of a page, which a box without a place keeps free
-	gap       = 4.0  // to what is written
+	edge      = 36.0 // margin of a page to keep free
+	gap       = 4.0  // distance to what is on the page
 	step      = 6.0  // between the places that are tried
-	leastType = 6.0  // points: smaller letters are remarked on
-	// mostInk bounds what is read of a page to find a place.
+	leastType = 6.0  // points; smaller text gets a remark
+	// mostInk bounds how much of a page is read to find a place.
 	mostInk = 1_000_000
 )
 
-// settle puts a visible signature where it can be seen: onto its page, and where
-// the caller named no place, where nothing is written. It returns the place and
-// what is drawn there.
-func (f *form) settle(o settings, page *pdf.Page) (pdf.Rect, appearance.Box, error) {
+// placeBox makes sure that a visible signature can be seen: it is moved onto its page and, if no
+// place was given, to where the page is empty. It returns the place and the drawing.
+func (f *form) placeBox(o settings, page *pdf.Page) (pdf.Rect, appearance.Box, error) {
 	a := *o.Appearance
 	width, height := page.Visible()
 	a.Width, a.Height = min(a.Width, width), min(a.Height, height)
@@ -41,10 +40,10 @@ func (f *form) settle(o settings, page *pdf.Page) (pdf.Rect, appearance.Box, err
 	return page.Place(a.box(page)), b, nil
 }
 
-// free is a place where nothing is written: from the bottom of the page up, at
-// its right, at its left, in the middle.
+// free finds an empty place: from the bottom of the page up, on the right, on the left, in the
+// middle.
 func (f *form) free(a *Appearance, page *pdf.Page) (x, y float64, ok bool) {
-	taken, ok := f.taken(page)
+	taken, ok := f.occupied(page)
 	if !ok {
 		return 0, 0, false
 	}
@@ -70,9 +69,9 @@ func overlaps(taken []pdf.Rect, at pdf.Rect) bool {
 	return false
 }
 
-// taken is where a page has ink or an annotation; false where that cannot be
-// told. White ground takes nothing.
-func (f *form) taken(page *pdf.Page) (boxes []pdf.Rect, ok bool) {
+// occupied returns where a page has ink or an annotation; false if that cannot be determined. White
+// areas count as empty.
+func (f *form) occupied(page *pdf.Page) (boxes []pdf.Rect, ok bool) {
 	left := mostInk
 	w := &content.Walker{
 		Source: f.doc,

@@ -19,32 +19,32 @@ type reader struct {
 	ctx     context.Context
 	src     ades.Source
 	doc     *pdf.Document
-	found   []*found
+	found   []*signatureEntry
 	digests digester
 	out     *ades.Document
-	streams map[storedStream]bool // of the stores that were read
-	pieces  map[piece]int         // of evidence, into out.Evidence
+	streams map[storedStream]bool // of the stores already read
+	pieces  map[piece]int         // index into out.Evidence
 
 	comparer *revision.Comparer
-	compared int // revisions compared with signed ones, against limits.PDFCompared
+	compared int // number of revisions compared with signed ones, up to limits.PDFCompared
 }
 
-// found is a signature or document time-stamp in the file.
-type found struct {
+// signatureEntry is a signature or document time-stamp in the file.
+type signatureEntry struct {
 	path   string   // "AcroForm/Signature1", "Perms/UR3"
-	fields []string // full names of the fields that hold it
-	rights bool     // it only unlocks features of Adobe's reader
+	fields []string // full names of the fields with this value
+	rights bool     // usage rights, which only unlock features of Adobe's reader
 	lock   *pdf.Dict
-	ref    pdf.Ref    // of the dictionary; zero when it stands in the field
+	ref    pdf.Ref    // of the dictionary; zero if it is direct
 	dict   *pdf.Dict  // in the last revision
-	value  pdf.Object // what stands in the place of the dictionary
+	value  pdf.Object // the unresolved value
 
 	ranges   [4]int64
 	rangeOK  bool
-	end      int64 // of the signed bytes, from the start of the file
+	end      int64 // end of the signed bytes, from the start of the file
 	cut      bool  // the file ends before the signed bytes do
 	revision int
-	covers   bool // whole document
+	covers   bool // the whole document
 	contents []byte
 	problems []ades.Problem
 
@@ -52,20 +52,19 @@ type found struct {
 	timestamp *ades.Timestamp
 }
 
-// fatal notes that the form is broken.
-func (f *found) fatal(k *finding.Kind, where string, values ...any) {
+// fatal adds a fatal problem.
+func (f *signatureEntry) fatal(k *finding.Kind, where string, values ...any) {
 	f.problems = append(f.problems, k.Problem(where, values...))
 }
 
-// broken reports whether a fatal problem was noted.
-func (f *found) broken() bool {
+// broken reports whether there is a fatal problem.
+func (f *signatureEntry) broken() bool {
 	return ades.Fatal(f.problems)
 }
 
-// Read states the facts of every signature and document time-stamp in a PDF.
-// A signature that is malformed is a fact with a fatal problem; an error means
-// that the document itself cannot be read: *ades.MalformedError, or
-// ades.ErrPassword when it is encrypted and the password does not fit.
+// Read returns the facts of every signature and document time-stamp in a PDF. A malformed signature
+// is a fact with a fatal problem; an error means that the document itself cannot be read:
+// *ades.MalformedError, or ades.ErrPassword if it is encrypted and the password is wrong.
 func Read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*ades.Document, error) {
 	r, err := read(ctx, src, in)
 	if err != nil {
@@ -87,7 +86,7 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err := r.collect(); err != nil {
 		return nil, err
 	}
-	if err := r.slips(ctx); err != nil {
+	if err := r.auditSyntax(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.foreign(); err != nil {
@@ -114,15 +113,15 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	return r, nil
 }
 
-// collect lists the signature values of the form and of the usage rights, in
-// the order in which they were made as far as that can be told.
+// collect lists the signature values of the form and of the usage rights, as far as possible in the
+// order in which they were made.
 func (r *reader) collect() error {
 	all, problems, err := fields(r.doc)
 	if err != nil {
 		return err
 	}
 	r.out.Problems = append(r.out.Problems, problems...)
-	byRef := make(map[pdf.Ref]*found)
+	byRef := make(map[pdf.Ref]*signatureEntry)
 	for i := range all {
 		if all[i].kind == "Sig" {
 			r.addField(&all[i], byRef)
@@ -137,8 +136,8 @@ func (r *reader) collect() error {
 	kept := r.found[:0]
 	for _, f := range r.found {
 		r.locate(f)
-		// Usage rights whose bytes were saved anew are void and, unlike a
-		// signature, not what anybody relies on.
+		// Usage rights void after the bytes were saved again are not, like a signature, something
+		// that anyone relies on.
 		if f.rights && !f.rangeOK {
 			r.out.Problems = append(r.out.Problems, finding.PDFUsageRightsVoid.Problem(f.path, f.problems[0].Text))
 			continue
@@ -147,21 +146,20 @@ func (r *reader) collect() error {
 	}
 	r.found = kept
 	if len(kept) == 0 {
-		return r.takenOut()
+		return r.findRemoved()
 	}
 	sort.SliceStable(r.found, func(i, j int) bool { return r.found[i].end < r.found[j].end })
 	return nil
 }
 
-// takenOut looks for a signature in the revisions before, of a document that has
-// none any more: whoever takes it out must not make it a document that nobody ever
-// signed.
-func (r *reader) takenOut() error {
+// findRemoved looks for a signature in earlier revisions of a document that has none any more:
+// removing a signature must not make a document count as never signed.
+func (r *reader) findRemoved() error {
 	last := len(r.doc.Revisions())
 	for n := last - 1; n >= 1 && n > last-maxStores; n-- {
 		d, err := r.as(n)
 		if err != nil {
-			continue // what cannot be opened was no document
+			continue // a revision that cannot be opened is skipped
 		}
 		all, _, err := fields(d)
 		if err != nil && !damaged(err) {
@@ -177,11 +175,10 @@ func (r *reader) takenOut() error {
 	return nil
 }
 
-// slips looks for what is not written as it should be. Inside the signed bytes
-// it is the signer's own and only told, unless readers show different things
-// for it. What was appended must be without slips, and may not make readers
-// differ that agreed before.
-func (r *reader) slips(ctx context.Context) error {
+// auditSyntax reports syntax errors. Inside the signed bytes they are the signer's own and only
+// noted, unless readers show different content because of them. Appended data must have none, and
+// must not make readers differ that agreed before.
+func (r *reader) auditSyntax(ctx context.Context) error {
 	if len(r.found) == 0 {
 		return nil
 	}
@@ -209,17 +206,17 @@ func (r *reader) slips(ctx context.Context) error {
 			}
 			f.problems = append(f.problems, p)
 		}
-		if err := r.readings(ctx, f, ways, left, sloppy); err != nil {
+		if err := r.compareReadings(ctx, f, ways, left, sloppy); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readings compares what readers show for the signed revision, and for the last.
-// Where they differ in the signed one nobody can tell what was signed; where
-// they do since then, what was appended made them.
-func (r *reader) readings(ctx context.Context, f *found, ways pdf.Reading, left map[int]bool, sloppy bool) error {
+// compareReadings compares what readers show for the signed revision, and for the last one. If they
+// differ for the signed one, it cannot be determined what was signed; if they differ only later,
+// the appended data is the cause.
+func (r *reader) compareReadings(ctx context.Context, f *signatureEntry, ways pdf.Reading, left map[int]bool, sloppy bool) error {
 	last := len(r.doc.Revisions())
 	if !f.rangeOK || f.broken() || r.doc.Repaired() != nil {
 		return nil
@@ -261,9 +258,8 @@ func (r *reader) readings(ctx context.Context, f *found, ways pdf.Reading, left 
 	return err
 }
 
-// addField adds the value of a signature field. One dictionary in several fields
-// is one signature.
-func (r *reader) addField(fl *field, byRef map[pdf.Ref]*found) {
+// addField adds the value of a signature field. One dictionary in several fields is one signature.
+func (r *reader) addField(fl *field, byRef map[pdf.Ref]*signatureEntry) {
 	if fl.empty(r.doc) {
 		return
 	}
@@ -272,15 +268,15 @@ func (r *reader) addField(fl *field, byRef map[pdf.Ref]*found) {
 		f.fields = append(f.fields, fl.name)
 		return
 	}
-	f := &found{path: fl.name, fields: []string{fl.name}, ref: ref, value: fl.value}
+	f := &signatureEntry{path: fl.name, fields: []string{fl.name}, ref: ref, value: fl.value}
 	f.lock, _ = r.doc.Dict(fl.dict.Get("Lock"))
 	byRef[ref] = f
 	r.found = append(r.found, f)
 }
 
-// usageRights adds the signature by which Adobe's software unlocks features
-// of its reader: it is a signature over the document like any other.
-func (r *reader) usageRights(byRef map[pdf.Ref]*found) error {
+// usageRights adds the usage rights signature, by which Adobe's software unlocks features of its
+// reader; it is over the document like any other.
+func (r *reader) usageRights(byRef map[pdf.Ref]*signatureEntry) error {
 	cat, err := r.doc.Catalog()
 	if err != nil {
 		return err
@@ -295,7 +291,7 @@ func (r *reader) usageRights(byRef map[pdf.Ref]*found) error {
 		if v == nil || byRef[ref] != nil && !ref.IsZero() {
 			continue
 		}
-		f := &found{path: "Perms/" + string(key), ref: ref, value: v, rights: key != "DocMDP"}
+		f := &signatureEntry{path: "Perms/" + string(key), ref: ref, value: v, rights: key != "DocMDP"}
 		byRef[ref] = f
 		r.found = append(r.found, f)
 	}
@@ -303,20 +299,20 @@ func (r *reader) usageRights(byRef map[pdf.Ref]*found) error {
 }
 
 // read fills in the facts of one signature or time-stamp.
-func (r *reader) read(f *found) error {
+func (r *reader) read(f *signatureEntry) error {
 	if r.isTimestamp(f) {
 		return r.readTimestamp(f)
 	}
 	return r.readSignature(f)
 }
 
-func (r *reader) isTimestamp(f *found) bool {
+func (r *reader) isTimestamp(f *signatureEntry) bool {
 	sub := r.doc.Name(f.dict.Get("SubFilter"))
 	return sub == "ETSI.RFC3161" || sub == "" && r.doc.Name(f.dict.Get("Type")) == "DocTimeStamp"
 }
 
-// facts of the dictionary that signatures and time-stamps share.
-func (r *reader) facts(f *found) *ades.PDFFacts {
+// facts returns those that signatures and time-stamps share.
+func (r *reader) facts(f *signatureEntry) *ades.PDFFacts {
 	p := &ades.PDFFacts{
 		SubFilter: string(r.doc.Name(f.dict.Get("SubFilter"))),
 		Revision:  f.revision, Revisions: len(r.doc.Revisions()),
@@ -338,7 +334,7 @@ func (r *reader) facts(f *found) *ades.PDFFacts {
 	return p
 }
 
-// finish puts the facts in order and relates them to each other.
+// finish orders the facts and relates them to each other.
 func (r *reader) finish(ctx context.Context) {
 	ids := make(map[string]int)
 	for _, f := range r.found {
@@ -361,7 +357,7 @@ func (r *reader) finish(ctx context.Context) {
 		}
 	}
 	if r.out.Fits() != ades.Yes {
-		r.out.Content = nil // a PDF is handed out as a whole
+		r.out.Content = nil // a PDF is returned as a whole
 	}
 	r.cover()
 }

@@ -11,12 +11,11 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Remarks are what was asked for and does nothing in this document: a visible
-// signature that would not stand on its page or is hard to read, locked fields that
-// are not there.
+// Remarks are options that have no effect in this document: a visible signature that would not fit
+// on its page or is hard to read, locked fields that do not exist.
 func (d *Draft) Remarks() []ades.Problem { return d.remarks }
 
-// remark looks at what the options name.
+// remark checks the fields named by the options.
 func (f *form) remark(o settings) {
 	if o.Lock == nil || o.Lock.Action == LockAll {
 		return
@@ -32,9 +31,9 @@ func (f *form) remark(o settings) {
 	}
 }
 
-// remarkPlace tells where a visible signature was moved.
+// remarkPlace reports that a visible signature was moved.
 func (f *form) remarkPlace(asked, a *Appearance, page *pdf.Page) {
-	const slack = 0.5 // of a point: nobody sees less
+	const slack = 0.5 // of a point: not visible
 	moved := !a.Anywhere && (math.Abs(a.X-asked.X) > slack || math.Abs(a.Y-asked.Y) > slack)
 	if moved || asked.Width-a.Width > slack || asked.Height-a.Height > slack {
 		width, height := page.Visible()
@@ -42,7 +41,7 @@ func (f *form) remarkPlace(asked, a *Appearance, page *pdf.Page) {
 	}
 }
 
-// remarkType tells that a visible signature is hard to read.
+// remarkType reports that a visible signature is hard to read.
 func (f *form) remarkType(b appearance.Box) {
 	switch size := b.TypeSize(); {
 	case size == 0:

@@ -17,8 +17,7 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Draft is a PDF that wants only its signature value. It implements
-// [ades.Draft].
+// Draft is a PDF that lacks only its signature value. It implements [ades.Draft].
 type Draft struct {
 	cms      *cades.Draft
 	inc      *increment
@@ -30,9 +29,9 @@ type Draft struct {
 
 var _ ades.Draft = (*Draft)(nil)
 
-// Prepare makes the draft of a signed PDF. The document is read now, to be sure
-// that it reads in one way, and for its digest; and once more in Finish. One that
-// does not, and has no signatures, is written anew (see [Options].AsIs).
+// Prepare makes the draft of a signed PDF. It reads the document to check that it can be read in
+// only one way, and for its digest; Finish reads it again. A document without signatures that fails
+// the check is rewritten (see [Options].AsIs).
 func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
@@ -55,7 +54,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err := form.sign(o, s); err != nil {
 		return nil, err
 	}
-	inc, err := lay(src, u, s)
+	inc, err := newIncrement(src, u, s)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -112,24 +111,23 @@ func valueSize(pub crypto.PublicKey) int {
 	return 1024
 }
 
-// ToBeSigned is the DER encoding of the signed attributes.
+// ToBeSigned returns the DER encoding of the signed attributes.
 func (d *Draft) ToBeSigned() []byte { return d.cms.ToBeSigned() }
 
-// Digest of ToBeSigned.
+// Digest returns the digest of ToBeSigned.
 func (d *Draft) Digest() []byte { return d.cms.Digest() }
 
-// Field is the full name of the field that is signed.
+// Field is the full name of the signed field.
 func (d *Draft) Field() string { return d.field }
 
-// Anew says why the document was written anew before it was signed; nil: it was
-// not.
+// Anew returns the reasons why the document was rewritten before it was signed; nil if it was not.
 func (d *Draft) Anew() []string { return d.anew }
 
-// Value has the key sign the draft.
+// Value signs the draft with key.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.cms.Value(key) }
 
-// Finish writes the signed document at level B. A signature that does not fit
-// the room reserved for it is a *NoRoomError, and nothing is written.
+// Finish writes the signed document at level B. If a signature does not fit into the reserved
+// space, Finish returns a *NoRoomError and writes nothing.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
 	out, err := d.complete(context.Background(), value, ades.AugmentOptions{})
 	if err != nil {
@@ -141,12 +139,10 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 	return nil
 }
 
-// Complete returns the signed document, raised to the level that r asks for: a
-// view of the source with the update behind it, good while the source is.
-// From T on the signature carries a time-stamp over its value, for which
-// Prepare with Options.Stamped makes room; LT and LTA raise this signature and
-// leave the others in the document as they are. A signature that does not fit
-// the room reserved for it is a *NoRoomError.
+// Complete returns the signed document, raised to the level of r: a view of the source with the
+// update appended, valid as long as the source is. From T on the signature has a time-stamp over
+// its value, for which Prepare with Options.Stamped reserves space; LT and LTA raise only this
+// signature. If a signature does not fit into the reserved space, Complete returns a *NoRoomError.
 func (d *Draft) Complete(ctx context.Context, value []byte, r ades.AugmentOptions) (ades.Source, error) {
 	g, err := d.complete(ctx, value, r)
 	if err != nil {
@@ -182,7 +178,7 @@ func (d *Draft) complete(ctx context.Context, value []byte, r ades.AugmentOption
 	return g, nil
 }
 
-// raiseNew raises the signature that was made last, and no other.
+// raiseNew raises only the last signature.
 func raiseNew(ctx context.Context, g *grown, r ades.AugmentOptions) error {
 	facts, err := read(ctx, g, ades.ReadOptions{Password: r.Password})
 	if err != nil {

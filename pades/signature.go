@@ -14,14 +14,14 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Where problems are noted that keep a signature from being PAdES.
+// Locations of problems that prevent a signature from being PAdES.
 const (
 	whereSigners = "SignedData/signerInfos"
 	whereContent = "SignedData/encapContentInfo"
 )
 
-// readSignature states the facts of a signature by its SubFilter.
-func (r *reader) readSignature(f *found) error {
+// readSignature returns the facts of a signature by its SubFilter.
+func (r *reader) readSignature(f *signatureEntry) error {
 	var err error
 	switch sub := r.doc.Name(f.dict.Get("SubFilter")); sub {
 	case "adbe.x509.rsa_sha1":
@@ -43,21 +43,21 @@ func (r *reader) readSignature(f *found) error {
 	if !f.rangeOK {
 		ref := ades.Reference{Kind: "byte-range", Name: f.path, Found: true, Detail: f.problems[0].Text} // nothing was digested
 		if f.cut && len(s.Value) > 0 {
-			ref.Intact = ades.No // what was signed is not there
+			ref.Intact = ades.No // the signed data is missing
 		}
 		s.References = append(s.References, ref)
 	}
 	return nil
 }
 
-// unread is the fact of a signature that cannot be parsed.
-func unread(f *found) *ades.Signature {
+// unread is a signature that cannot be parsed.
+func unread(f *signatureEntry) *ades.Signature {
 	return &ades.Signature{ID: ades.FactID(append([]byte(f.path), f.contents...))}
 }
 
-// readCMS reads a CMS signature. With embedded, its content is the SHA-1 of
-// the byte range (adbe.pkcs7.sha1).
-func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
+// readCMS reads a CMS signature. With embedded, its content is the SHA-1 of the byte range
+// (adbe.pkcs7.sha1).
+func (r *reader) readCMS(f *signatureEntry, embedded bool) (*ades.Signature, error) {
 	sd, err := cms.ParseBytes(f.contents)
 	if err != nil || len(sd.SignerInfos) == 0 {
 		if err == nil {
@@ -79,8 +79,8 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 		s.Problems = append(s.Problems, finding.PDFDataAfterCMS.Problem(f.path+"/Contents"))
 	}
 	if len(sd.SignerInfos) > 1 {
-		// EN 319 142-1 clause 4.1: a PDF signature has one. The others would be
-		// shown by some readers and judged by none.
+		// EN 319 142-1, clause 4.1: a PDF signature has one signer. Others would be shown by some
+		// readers but not judged.
 		s.Problems = append(s.Problems, finding.PDFSigners.Problem(whereSigners))
 	}
 	if sd.Content != nil && !embedded {
@@ -92,9 +92,9 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 	return s, nil
 }
 
-// signer reads the only signer of a PDF signature; nil when it is malformed.
-// Certificates of the DSS are looked at only where the signature lacks one.
-func (r *reader) signer(f *found, in *handoff.SignedData) (*ades.Signature, error) {
+// signer reads the only signer of a PDF signature; nil if it is malformed. Certificates of the DSS
+// are tried only if the signature lacks one.
+func (r *reader) signer(f *signatureEntry, in *handoff.SignedData) (*ades.Signature, error) {
 	var o ades.ReadOptions
 	for {
 		doc, err := cades.Read(r.ctx, in, o)
@@ -117,8 +117,7 @@ func (r *reader) signer(f *found, in *handoff.SignedData) (*ades.Signature, erro
 	}
 }
 
-// named reports whether the signer's certificate and those of the time-stamps
-// were found.
+// named reports whether the certificates of the signer and of the time-stamps were found.
 func named(s *ades.Signature) bool {
 	ok := s.SigningCertificate != nil
 	for _, t := range s.Timestamps {
@@ -138,8 +137,8 @@ func (r *reader) storedCertificates() [][]byte {
 	return out
 }
 
-// embedded compares the carried SHA-1 with the byte range.
-func (r *reader) embedded(f *found, s *ades.Signature, sd *cms.SignedData) error {
+// embedded compares the SHA-1 in the content with the byte range.
+func (r *reader) embedded(f *signatureEntry, s *ades.Signature, sd *cms.SignedData) error {
 	ref := ades.Reference{Kind: "byte-range", Name: f.path, Digest: "SHA1"}
 	if digest := r.digests.of(f); digest != nil && sd.Content != nil && sd.Content.Size() == 20 {
 		sum, err := digest(crypto.SHA1)
@@ -158,8 +157,8 @@ func (r *reader) embedded(f *found, s *ades.Signature, sd *cms.SignedData) error
 	return nil
 }
 
-// readBare reads a PKCS#1 value beside its certificates (adbe.x509.rsa_sha1).
-func (r *reader) readBare(f *found) (*ades.Signature, error) {
+// readBare reads a PKCS#1 value with the certificates in the dictionary (adbe.x509.rsa_sha1).
+func (r *reader) readBare(f *signatureEntry) (*ades.Signature, error) {
 	s := unread(f)
 	e, _, err := cms.ReadElement(f.contents)
 	if err == nil {
@@ -186,8 +185,8 @@ func (r *reader) readBare(f *found) (*ades.Signature, error) {
 	}
 	hash := crypto.SHA1
 	digest := r.digests.of(f)
-	// The value says itself which hash it is over (table 257 of ISO 32000-1 has
-	// SHA-256 and others from PDF 1.6 on).
+	// The value itself identifies its hash (table 257 of ISO 32000-1 has SHA-256 and others from
+	// PDF 1.6 on).
 	for _, h := range []crypto.Hash{crypto.SHA1, crypto.SHA256, crypto.SHA384, crypto.SHA512} {
 		scheme, err := pkix.SchemeOf(alg, h)
 		if digest == nil || key == nil || err != nil {
@@ -213,7 +212,7 @@ func (r *reader) readBare(f *found) (*ades.Signature, error) {
 }
 
 // certEntry is the Cert entry: a string, or an array of them.
-func (r *reader) certEntry(f *found) [][]byte {
+func (r *reader) certEntry(f *signatureEntry) [][]byte {
 	o, err := r.doc.Resolve(f.dict.Get("Cert"))
 	if err != nil {
 		return nil

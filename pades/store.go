@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1" // names a VRI entry, as EN 319 142-1 prescribes
+	"crypto/sha1" // for the names of VRI entries, as EN 319 142-1 prescribes
 	"errors"
 	"fmt"
 
@@ -12,8 +12,7 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// addStore gathers what is needed to validate the leaves and puts it into the
-// Document Security Store.
+// addStore gathers the validation data of the leaves and adds it to the Document Security Store.
 func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.AugmentOptions) error {
 	if r.Gatherer == nil {
 		return errors.New("pades: no source of validation data given")
@@ -29,7 +28,7 @@ func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.
 	if err := mayAppend(doc, 1); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	s := &store{u: doc.Update(), doc: doc, have: make(map[string]pdf.Ref), late: vriNames(facts, latecomer(facts.out))}
+	s := &store{u: doc.Update(), doc: doc, have: make(map[string]pdf.Ref), late: vriNames(facts, madeAfterStore(facts.out))}
 	if err := s.open(); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
@@ -51,13 +50,13 @@ func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.
 	return nil
 }
 
-// latecomer tells which signatures were made after the store was last written.
-func latecomer(doc *ades.Document) func(*ades.Signature) bool {
+// madeAfterStore selects the signatures that were made after the store was last written.
+func madeAfterStore(doc *ades.Document) func(*ades.Signature) bool {
 	return func(s *ades.Signature) bool { return storedBefore(s, doc) }
 }
 
-// vriNames are the keys of signatures in the VRI dictionary: the SHA-1 of
-// their Contents in upper-case hexadecimal.
+// vriNames are the keys of signatures in the VRI dictionary: the SHA-1 of their Contents in
+// upper-case hexadecimal.
 func vriNames(facts *reader, of func(*ades.Signature) bool) []pdf.Name {
 	var out []pdf.Name
 	for _, f := range facts.found {
@@ -69,7 +68,7 @@ func vriNames(facts *reader, of func(*ades.Signature) bool) []pdf.Name {
 	return out
 }
 
-// store is the DSS dictionary under change.
+// store is the DSS dictionary being changed.
 type store struct {
 	u    *pdf.Update
 	doc  *pdf.Document
@@ -78,7 +77,7 @@ type store struct {
 	late []pdf.Name         // VRI names of signatures that are newer than the store
 }
 
-// open notes what the store holds already.
+// open records what the store already has.
 func (s *store) open() error {
 	cat, err := s.doc.Catalog()
 	if err != nil {
@@ -103,7 +102,7 @@ func (s *store) open() error {
 	return nil
 }
 
-// add puts in what is missing.
+// add adds what is missing.
 func (s *store) add(b ades.Bundle, vri []pdf.Name) error {
 	fresh := make(map[pdf.Name][]pdf.Object)
 	all := make(map[pdf.Name]pdf.Array)
@@ -124,8 +123,8 @@ func (s *store) add(b ades.Bundle, vri []pdf.Name) error {
 		}
 	}
 	if len(fresh) == 0 && len(vri) == 0 && s.old != nil {
-		// All that is needed is there, but filed for earlier signatures: an
-		// entry says that it serves the later ones too.
+		// Everything needed is there, but stored for earlier signatures: a VRI entry makes it apply
+		// to the later ones too.
 		if vri = s.late; len(vri) == 0 {
 			return nil
 		}
@@ -145,7 +144,7 @@ func (s *store) add(b ades.Bundle, vri []pdf.Name) error {
 	return s.addVRI(dss, vri, all)
 }
 
-// edit returns the DSS dictionary for changing, made when it is not there.
+// edit returns the DSS dictionary for editing, and creates it if needed.
 func (s *store) edit() (*pdf.Dict, error) {
 	o, err := s.doc.Get(s.doc.Root())
 	if err != nil {
@@ -188,15 +187,15 @@ func (s *store) addVRI(dss *pdf.Dict, names []pdf.Name, all map[pdf.Name]pdf.Arr
 	return nil
 }
 
-// compressed makes a stream of DER. Certificates and answers gain little from
-// compression and cost every reader some; long revocation lists gain much.
+// compressed makes a stream of DER. Compression gains little for certificates and OCSP responses
+// and costs every reader time; it gains much for long revocation lists.
 func compressed(data []byte) *pdf.Stream {
 	if len(data) < 16<<10 {
 		return &pdf.Stream{Dict: &pdf.Dict{}, Data: data}
 	}
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
-	_, _ = w.Write(data) // a bytes.Buffer takes everything
+	_, _ = w.Write(data) // writing to a bytes.Buffer cannot fail
 	_ = w.Close()
 	return &pdf.Stream{Dict: pdf.NewDict(pdf.Name("Filter"), pdf.Name("FlateDecode")), Data: z.Bytes()}
 }

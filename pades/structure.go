@@ -5,15 +5,14 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// spoken is what a reader aloud says of a field, and in which language.
-type spoken struct{ text, lang string }
+// altDescription is the alternate description of a field, for screen readers, and its language.
+type altDescription struct{ text, lang string }
 
-// tag enters a new widget into the logical structure of a tagged document, so
-// that one that keeps to PDF/UA (ISO 14289-1, 7.18) still does: annotations are
-// reached in the order of the structure, a field has a name that can be read
-// aloud, and a widget that is shown stands in a Form element. A document without
-// tags, and one whose structure is no tree of objects, is left as it is.
-func (f *form) tag(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, said spoken, shown bool) error {
+// tag adds a new widget to the logical structure of a tagged document, so that a PDF/UA document
+// (ISO 14289-1, 7.18) keeps conforming: annotations are reached in structure order, a field has an
+// alternate description, and a visible widget is in a Form element. A document without tags, or
+// whose structure is not a tree of objects, is not changed.
+func (f *form) tag(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, said altDescription, shown bool) error {
 	cat, err := f.doc.Catalog()
 	if err != nil {
 		return err
@@ -35,14 +34,14 @@ func (f *form) tag(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, said spoken, s
 		widget.Set("TU", pdf.Text(said.text))
 		return f.enter(widget, ref, page, root, said.lang)
 	}
-	if cat.Has("Lang") { // else nothing says in which language it is
+	if cat.Has("Lang") { // otherwise the language would be unknown
 		widget.Set("TU", pdf.Text(said.text))
 	}
 	return nil
 }
 
-// enter makes the Form element of a widget, below the only element of the tree
-// or, where there are several, beside them.
+// enter makes the Form element of a widget, below the only element of the tree or, if there are
+// several, beside them.
 func (f *form) enter(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, tree pdf.Ref, lang string) error {
 	root, err := f.u.Edit(tree)
 	if err != nil {
@@ -81,7 +80,7 @@ func (f *form) enter(widget *pdf.Dict, ref pdf.Ref, page *pdf.Page, tree pdf.Ref
 	return err
 }
 
-// only is the one element of a tree that stands for the whole document.
+// only is the single element of a tree that represents the whole document.
 func (f *form) only(kids pdf.Object) (pdf.Ref, bool) {
 	ref, ok := kids.(pdf.Ref)
 	if a, err := f.doc.Array(kids); err == nil && len(a) == 1 {
@@ -93,7 +92,7 @@ func (f *form) only(kids pdf.Object) (pdf.Ref, bool) {
 	return ref, ok && err == nil && d != nil && d.Has("S")
 }
 
-// addKid adds to the kids of an element, which may be one or an array.
+// addKid appends to the kids of an element, which may be a single object or an array.
 func (f *form) addKid(to *pdf.Dict, kid pdf.Ref) error {
 	was, err := f.u.Resolve(to.Get("K"))
 	if err != nil {
@@ -106,8 +105,7 @@ func (f *form) addKid(to *pdf.Dict, kid pdf.Ref) error {
 	return nil
 }
 
-// nextParent is the first free key of the parent tree; false where that cannot
-// be told.
+// nextParent is the first free key of the parent tree; false if that cannot be determined.
 func (f *form) nextParent(root *pdf.Dict) (int64, bool) {
 	next, _ := f.doc.Int(root.Get("ParentTreeNextKey"))
 	left := limits.PDFFields

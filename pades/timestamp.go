@@ -10,12 +10,12 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// readTimestamp states the facts of a document time-stamp (EN 319 142-1,
-// 5.4.3). It is no signature and not counted as one.
-func (r *reader) readTimestamp(f *found) error {
+// readTimestamp returns the facts of a document time-stamp (EN 319 142-1, 5.4.3), which does not
+// count as a signature.
+func (r *reader) readTimestamp(f *signatureEntry) error {
 	raw := f.contents
 	if e, _, err := cms.ReadElement(raw); err == nil {
-		raw = e.Raw // padding left off
+		raw = e.Raw // without padding
 	}
 	var imprint func(crypto.Hash) ([]byte, error)
 	if f.rangeOK {
@@ -44,15 +44,14 @@ func (r *reader) readTimestamp(f *found) error {
 	return nil
 }
 
-// conforms reports whether a document time-stamp has the form that EN 319
-// 142-1, 5.4.3 asks for. One that has not proves what it proves, but does not
-// count for the level.
+// conforms reports whether a document time-stamp has the form required by EN 319 142-1, 5.4.3.
+// Otherwise it still proves existence, but does not count for the level.
 func conforms(t *ades.Timestamp) bool {
 	return !slices.ContainsFunc(t.Problems, func(p ades.Problem) bool { return p.Code == finding.PDFNotDocTimeStamp.Code })
 }
 
-// cover lists what each document time-stamp proves to have existed: all that
-// stands in the revisions up to its own.
+// cover lists what each document time-stamp proves to have existed: everything in the revisions up
+// to its own.
 func (r *reader) cover() {
 	for _, f := range r.found {
 		t := f.timestamp
@@ -78,8 +77,7 @@ func (r *reader) cover() {
 	}
 }
 
-// factIDs lists what is inside a signature: evidence, and time-stamps with
-// what is inside them.
+// factIDs lists the facts in a signature: evidence, and time-stamps with the facts in them.
 func factIDs(s *ades.Signature) []string {
 	if s == nil {
 		return nil

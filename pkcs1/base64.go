@@ -5,9 +5,8 @@ import (
 	"encoding/base64"
 )
 
-// decodeBase64 decodes text that is nothing but base64 with line breaks. A
-// binary value has other octets: that all of 64 or more fall into the alphabet
-// by chance does not happen.
+// decodeBase64 decodes text that is only base64 and line breaks. Binary values have other octets:
+// 64 or more within the alphabet do not occur by chance.
 func decodeBase64(b []byte) ([]byte, bool) {
 	text := bytes.Join(bytes.Fields(b), nil)
 	if len(text) < 64 {

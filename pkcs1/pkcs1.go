@@ -1,7 +1,6 @@
-// Package pkcs1 makes and checks bare signature values: RSA PKCS #1 v1.5 or
-// PSS (RFC 8017), ECDSA in DER, Ed25519, over a document or over a digest that
-// somebody else made. There is no container, no time and no certificate in
-// such a signature, and therefore no level above it.
+// Package pkcs1 creates and checks bare signature values: RSA PKCS #1 v1.5 or PSS (RFC 8017), ECDSA
+// in DER, Ed25519, over a document or over a given digest. Such a signature has no container, no
+// time and no certificate, and therefore no level above B.
 package pkcs1
 
 import (
@@ -18,8 +17,7 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// maxMessage is the largest document that Ed25519 is given, since that
-// algorithm takes the document itself, and takes it whole.
+// maxMessage is the largest document for Ed25519, which needs all of it in memory.
 const maxMessage = 64 << 20
 
 // maxValue is the largest signature value read.
@@ -77,14 +75,14 @@ func PrepareDigest(digest []byte, p ades.SignParams) (*Draft, error) {
 	return &Draft{params: p, digest: digest}, nil
 }
 
-// ToBeSigned is the document for Ed25519, which needs it whole. For all other
-// keys it is nil: they are given the digest.
+// ToBeSigned returns the document for Ed25519, which needs it whole. For all other keys it is nil:
+// they sign the digest.
 func (d *Draft) ToBeSigned() []byte { return d.message }
 
-// Digest of the document.
+// Digest returns the digest of the document.
 func (d *Draft) Digest() []byte { return d.digest }
 
-// Value has the key sign the draft.
+// Value signs the draft with key.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
 	return ades.Value(key, d.params, d.message, d.digest)
 }
@@ -95,8 +93,8 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 	return err
 }
 
-// Read checks a bare value, binary or base64, over the first detached file. How
-// it should be made is in [ades.ReadOptions].Bare; the time plays no part.
+// Read checks a bare value, binary or base64, over the first detached file. [ades.ReadOptions].Bare
+// has its certificate and algorithm; the time is not used.
 func Read(_ context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	if r.Bare == nil || r.Bare.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")

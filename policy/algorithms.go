@@ -8,8 +8,7 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// algorithm judges a signature algorithm with its key at a time (clause
-// 5.2.8.4.2, TS 119 312).
+// algorithm judges a signature algorithm with its key at a time (clause 5.2.8.4.2, TS 119 312).
 func (j *judge) algorithm(what string, a ades.Algorithm, at time.Time) verdict {
 	v := j.digest(what, a.Digest, at)
 	v.merge(j.key(what, a.Key, a.KeySize, at))
@@ -33,7 +32,7 @@ func (j *judge) digest(what, name string, at time.Time) verdict {
 func (j *judge) key(what, kind string, bits int, at time.Time) verdict {
 	v := verdict{indication: report.Passed}
 	if bits == 0 {
-		return v // the key is not known; the arithmetic says so already
+		return v // the key is unknown, which the cryptographic check already reports
 	}
 	until, ok := j.policy.keyUntil(kind, bits)
 	switch {

@@ -7,55 +7,54 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// chainVerdict is the X.509 certificate validation of clause 5.2.6 with the
-// time reasoning of clauses 5.5 and 5.6.
+// chainVerdict is the X.509 certificate validation of clause 5.2.6 with the time reasoning of
+// clauses 5.5 and 5.6.
 type chainVerdict struct {
 	verdict
 	leaf     *report.Certificate
 	path     *report.Path
 	anchored bool
-	// What is known of the leaf and of its issuer.
+	// What is known of the leaf and its issuer.
 	revoked         bool
 	hold            bool
 	revokedAt       time.Time
-	known           bool // revocation status of the leaf is known
+	known           bool // the revocation status of the leaf is known
 	issuerKnown     bool
 	issuerRevoked   bool
 	issuerRevokedAt time.Time
 	asked
 }
 
-// use is what the certificate at the end of a path did. The types of listed
-// services say what they vouch for (TS 119 612 clause 5.5.1).
+// use is the purpose of the certificate at the end of a path. The types of listed services say
+// which of these they cover (TS 119 612, clause 5.5.1).
 type use int
 
 const (
 	toSign use = iota
 	toStamp
-	toAnswer // OCSP answers and revocation lists
+	toAnswer // sign OCSP responses and revocation lists
 )
 
-// asked says what a chain is judged for.
+// asked is the question that a chain is judged for.
 type asked struct {
 	use  use
-	best time.Time // the earliest proven time of what was signed
-	need time.Time // the time that revocation data must speak for
+	best time.Time // earliest proven time of the signed data
+	need time.Time // time that revocation data must cover
 	born time.Time // when the leaf is proven to have existed
 }
 
-// chain judges the paths of a certificate at the best proven time and returns
-// the first good one, else the most promising.
+// chain judges the paths of a certificate at the best proven time and returns the first good one,
+// else the most promising.
 //
-// Revocation data must be fresh enough for need: the best time of a
-// signature, the time that a token states. A token is judged at the time of
-// judgement or of a later token's proof, but nobody renews the revocation data
-// inside a file; asking for data fresher than the token would fail every
-// LT signature a day after it was made.
+// Revocation data must be fresh enough for need: the best time of a signature, or the time that a
+// token states. A token is judged at the time of judgement or the time proven by a later token, but
+// the revocation data inside a file is never renewed; asking for data fresher than the token would
+// fail every LT signature a day after it was made.
 func (j *judge) chain(leaf string, q asked) chainVerdict {
 	key := chainKey{leaf, q, j.proofs}
 	v, known := j.chains[key]
 	if !known {
-		v = j.chainAnew(leaf, q)
+		v = j.judgeChain(leaf, q)
 		if j.chains == nil {
 			j.chains = map[chainKey]chainVerdict{}
 		}
@@ -64,15 +63,14 @@ func (j *judge) chain(leaf string, q asked) chainVerdict {
 	return v
 }
 
-// chainKey names a question that was answered, with the proofs of existence
-// that were known then.
+// chainKey identifies a question together with the proofs of existence known when it was answered.
 type chainKey struct {
 	leaf string
 	asked
 	proofs int
 }
 
-func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
+func (j *judge) judgeChain(leaf string, q asked) chainVerdict {
 	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], asked: q}
 	paths := j.facts.Paths[leaf]
 	if len(paths) > 0 {
@@ -85,7 +83,7 @@ func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
 	}
 	var first *chainVerdict
 	for _, p := range paths {
-		v := j.along(p, q)
+		v := j.judgePath(p, q)
 		if v.passed() {
 			return v
 		}
@@ -96,17 +94,16 @@ func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
 	return *first
 }
 
-// along judges one path.
-func (j *judge) along(p *report.Path, q asked) chainVerdict {
+// judgePath judges one path.
+func (j *judge) judgePath(p *report.Path, q asked) chainVerdict {
 	v := chainVerdict{verdict: verdict{indication: report.Passed}, path: p, anchored: true, asked: q}
 	v.leaf = j.facts.Certificates[p.Certificates[0]]
 	for _, problem := range p.Problems {
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
 		v.messages = append(v.messages, message("XCV", problem))
 	}
-	// The anchor itself is trusted as it is: neither its end nor its
-	// revocation is asked for. A withdrawn service is relied upon for what is
-	// proven to be older (the sunset date of EN 319 102-1, 5.6.2.2).
+	// The anchor is trusted as it is: its expiry and revocation are not checked. A withdrawn
+	// service is trusted for what is proven to be older (the sunset date of EN 319 102-1, 5.6.2.2).
 	withdrawn := j.service(&v, p)
 	j.authorities(&v, p)
 	for i, m := range j.slide(p, q, withdrawn) {
@@ -145,8 +142,8 @@ func (j *judge) member(v *chainVerdict, m member, depth int) {
 	v.merge(j.algorithm(finding.CertificateOf(cert.Called()), m.signed(), v.best))
 }
 
-// proven asks for revocation data, and for proof that it and the certificate
-// are from before their issuer could no longer be relied on.
+// proven requires revocation data, and proof that the data and the certificate are from before
+// their issuer became unreliable.
 func (j *judge) proven(v *chainVerdict, m member) {
 	r, cert, name := m.revocation, m.cert, m.cert.Called()
 	switch {
@@ -179,13 +176,13 @@ func (j *judge) proven(v *chainVerdict, m member) {
 func (j *judge) validity(v *chainVerdict, cert *report.Certificate, depth int) {
 	switch {
 	case v.best.Before(cert.NotBefore) && depth == 0 && v.use == toSign:
-		// Clause 5.5.4: it existed before its certificate did.
+		// Clause 5.5.4: the signature existed before its certificate was valid.
 		v.lower(report.Failed, report.NotYetValid)
 		v.add("XCV", finding.SignedBeforeCert, cert.Called(), cert.NotBefore)
 	case v.best.Before(cert.NotBefore):
 		v.lower(report.Indeterminate, report.NotYetValid)
 		v.add("XCV", finding.CertNotYetValid, cert.Called(), cert.NotBefore)
-	case v.best.Truncate(time.Second).After(cert.NotAfter): // validity counts whole seconds
+	case v.best.Truncate(time.Second).After(cert.NotAfter): // validity has whole seconds
 		v.lower(report.Indeterminate, report.OutOfBoundsNoPOE)
 		v.add("XCV", finding.CertExpired, cert.Called(), cert.NotAfter)
 	}

@@ -7,16 +7,15 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// control is the control time of EN 319 102-1 clause 5.6.2.2: the moment from
-// which an authority can no longer be relied on. What it signed must be proven
-// to be older. The zero value is no bound.
+// control is the control time of EN 319 102-1, clause 5.6.2.2: the moment from which an authority
+// is no longer reliable. What it signed must be proven to be older. The zero value is no bound.
 type control struct {
 	time time.Time
 	sub  report.SubIndication
-	name string // of whom
+	name string // of the authority
 }
 
-// earlier slides the control time back; it never moves forward.
+// earlier moves the control time back; it never moves forward.
 func (c control) earlier(t time.Time, sub report.SubIndication, name string) control {
 	if c.time.IsZero() || t.Before(c.time) {
 		return control{t, sub, name}
@@ -28,11 +27,11 @@ func (c control) earlier(t time.Time, sub report.SubIndication, name string) con
 type member struct {
 	cert, issuer *report.Certificate
 	revocation   revocationVerdict
-	control      control // set by those above it
-	forged       bool    // the certificate itself is not proven to be older
+	control      control // set by the certificates above
+	forged       bool    // the certificate is not proven to be older than its control time
 }
 
-// signed is the algorithm under the certificate, with the issuer's key.
+// signed is the algorithm of the certificate's signature, with the issuer's key size.
 func (m member) signed() ades.Algorithm {
 	a := m.cert.Signed
 	if m.issuer != nil {
@@ -41,11 +40,11 @@ func (m member) signed() ades.Algorithm {
 	return a
 }
 
-// slide is the validation time sliding process: from the certificate below
-// the anchor down to the leaf, each one that was revoked, has expired or was
-// signed with algorithms that are broken by now moves the control time back
-// for all that is below it. It starts with the anchor's own. Revocation data that is merely old does not move
-// it: clause 5.5 takes that of the file for the time of the signature.
+// slide is the validation time sliding process. From the certificate below the anchor down to the
+// leaf, each one that was revoked, has expired or was signed with algorithms that are broken by now
+// moves the control time back for everything below it. It starts with the anchor's own control
+// time. Revocation data that is merely old does not move it: clause 5.5 accepts that of the file
+// for the time of the signature.
 func (j *judge) slide(p *report.Path, q asked, c control) []member {
 	out := make([]member, len(p.Certificates)-1)
 	for i := len(out) - 1; i >= 0; i-- {
@@ -62,7 +61,7 @@ func (j *judge) slide(p *report.Path, q asked, c control) []member {
 	return out
 }
 
-// after is the control time for what a certificate issued.
+// after is the control time of what a certificate issued.
 func (j *judge) after(c control, m member) control {
 	name := m.cert.Called()
 	if r := m.revocation; r.revoked && !r.hold {
@@ -77,8 +76,8 @@ func (j *judge) after(c control, m member) control {
 	return c
 }
 
-// reliable is the end of the first part of an algorithm to become weak; false
-// when none is foreseen. One that is not accepted at all fails elsewhere.
+// reliable is when the first part of an algorithm becomes weak; false if no such date is set. An
+// algorithm that is not accepted at all fails elsewhere.
 func (j *judge) reliable(a ades.Algorithm) (until time.Time, ends bool) {
 	d, _ := j.policy.digestUntil(a.Digest)
 	k, _ := j.policy.keyUntil(a.Key, a.KeySize)
@@ -91,8 +90,8 @@ func (j *judge) reliable(a ades.Algorithm) (until time.Time, ends bool) {
 	return k, true
 }
 
-// before reports whether an object is proven to be from before a control time.
-func (j *judge) before(id string, c control) bool {
+// existedBefore reports whether an object is proven to be from before a control time.
+func (j *judge) existedBefore(id string, c control) bool {
 	if c.time.IsZero() {
 		return true
 	}
@@ -100,8 +99,8 @@ func (j *judge) before(id string, c control) bool {
 	return !exists.After(c.time)
 }
 
-// bound tells since when the signing certificate is proven to exist: a signed
-// reference with its digest is as old as the signature.
+// bound returns since when the signing certificate is proven to exist: a signed reference with its
+// digest is as old as the signature.
 func (j *judge) bound(s *ades.Signature, best time.Time) time.Time {
 	for _, r := range s.CertificateRefs {
 		if r.DigestMatch == ades.Yes {

@@ -9,13 +9,12 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// coverage decides, for every signature, which parts of its document it covers,
-// and notes what the valid signatures together leave uncovered. A part that the
-// caller named as what counts stands for the whole document.
+// coverage decides, for every signature, which parts of its document it covers, and notes what the
+// valid signatures together leave uncovered. If the caller expects a certain part, only that part
+// counts.
 //
-// Layers lie inside each other. What a valid signature of an outer layer covers
-// is covered with everything inside it; a plain archive or message is covered by
-// the signatures of the files inside it.
+// Layers are nested. What a valid signature of an outer layer covers is covered with everything
+// inside it; a plain archive or message is covered by the signatures of the files inside it.
 func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
 	t := &tree{facts: facts, policy: p, of: make([][]*report.Conclusion, len(facts.Layers)), passed: map[string]bool{}}
 	for _, c := range out.Signatures {
@@ -34,7 +33,7 @@ func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
 			continue
 		}
 		if len(t.of[i]) == 0 && !bundle(l.Document) {
-			continue // time-stamps only, or broken: not valid in any case
+			continue // only time-stamps, or broken: never valid
 		}
 		signed, unsigned := t.split(i)
 		if l.Level == 0 {
@@ -49,10 +48,9 @@ func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
 	}
 }
 
-// cover says what each signature of a document covers, whether or not it is
-// valid.
+// cover records what each signature of a document covers, whether or not it is valid.
 func cover(list []*report.Conclusion, d *ades.Document) {
-	parts := make(map[string][]int, len(list)) // by the signature that covers them
+	parts := make(map[string][]int, len(list)) // by the covering signature
 	for i, p := range d.Parts {
 		for _, id := range p.CoveredBy {
 			if mine := parts[id]; len(mine) == 0 || mine[len(mine)-1] != i {
@@ -70,7 +68,7 @@ func cover(list []*report.Conclusion, d *ades.Document) {
 		switch {
 		case s.PDF != nil:
 			c.CoversWhole = intact && onlyPermitted(s.PDF.Changes)
-		case len(d.Parts) == 0: // its reader does not tell parts apart
+		case len(d.Parts) == 0: // its reader does not distinguish parts
 			c.CoversWhole = intact && s.ContentIsWhole
 		default:
 			c.CoversWhole = len(mine) == len(d.Parts) && s.ContentIsWhole
@@ -92,8 +90,7 @@ func cover(list []*report.Conclusion, d *ades.Document) {
 	}
 }
 
-// within reports whether an XPath leads to something inside an element that is
-// listed.
+// within reports whether an XPath leads to something inside a listed element.
 func within(path string, listed []string) bool {
 	return slices.ContainsFunc(listed, func(l string) bool { return strings.HasPrefix(path, l+"/") })
 }
@@ -112,7 +109,7 @@ func files(parts []ades.Part) []string {
 	return out
 }
 
-// describePart names a part that is not covered; "" is the document itself.
+// describePart names an uncovered part; "" is the document itself.
 func describePart(l *report.Layer, p ades.Part) string {
 	return strings.TrimPrefix(l.Name+"/"+p.Name, "/")
 }
@@ -122,13 +119,12 @@ type tree struct {
 	facts  *report.Facts
 	policy *Policy
 	of     [][]*report.Conclusion // by layer
-	passed map[string]bool        // signatures that are valid, by key
+	passed map[string]bool        // valid signatures, by key
 }
 
 func (t *tree) key(layer int, id string) string { return strconv.Itoa(layer) + " " + id }
 
-// split divides the parts that count into those that valid signatures cover
-// and those that none covers.
+// split divides the relevant parts into those covered by valid signatures and the others.
 func (t *tree) split(i int) (signed, unsigned []ades.Part) {
 	d := t.facts.Layers[i].Document
 	expected := slices.ContainsFunc(d.Parts, func(p ades.Part) bool { return p.Expected })
@@ -147,8 +143,8 @@ func (t *tree) split(i int) (signed, unsigned []ades.Part) {
 	return signed, unsigned
 }
 
-// covered: a valid signature of the layer covers the part; in a plain archive,
-// the signatures of the file itself do.
+// covered reports whether a valid signature of the layer covers the part; in a plain archive,
+// whether the signatures of the file itself do.
 func (t *tree) covered(i int, p ades.Part) bool {
 	l := t.facts.Layers[i]
 	if bundle(l.Document) {
@@ -163,12 +159,12 @@ func (t *tree) covered(i int, p ades.Part) bool {
 	return slices.ContainsFunc(p.CoveredBy, func(id string) bool { return t.passed[t.key(i, id)] })
 }
 
-// bundle: the document is one of others, each with its own signatures: a plain
-// archive, or a message that is not signed.
+// bundle reports whether the document holds others with their own signatures: a plain archive, or
+// an unsigned message.
 func bundle(d *ades.Document) bool { return d.Format == ades.ZIP || d.Format == ades.Mail }
 
-// whole is for documents without parts: a PDF, where changes after signing
-// tell, and what a reader does not take apart.
+// whole is for documents without parts: a PDF, where changes after signing count instead, and
+// documents whose reader does not distinguish parts.
 func (t *tree) whole(i int) bool {
 	for _, c := range t.of[i] {
 		tolerated := c.Signature.PDF != nil && t.policy.PDF.Changes == "warn"
@@ -176,11 +172,10 @@ func (t *tree) whole(i int) bool {
 			return true
 		}
 	}
-	return bundle(t.facts.Layers[i].Document) // an empty one
+	return bundle(t.facts.Layers[i].Document) // an empty bundle
 }
 
-// enclosed: the layer lies in content that valid signatures of the layers
-// around it cover.
+// enclosed reports whether the layer is inside content that valid signatures of outer layers cover.
 func (t *tree) enclosed(i int) bool {
 	level := t.facts.Layers[i].Level
 	name := t.facts.Layers[i].Name

@@ -34,7 +34,7 @@ func (v chainVerdict) describe(j *judge, c *report.Conclusion) {
 	}
 }
 
-// status is the word of the contract for a certificate at a time.
+// status is the API's name for the state of a certificate at a time.
 func status(c *report.Certificate, at time.Time, known, revoked, hold bool) string {
 	switch {
 	case revoked && hold:

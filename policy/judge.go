@@ -9,8 +9,7 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Judge draws conclusions from facts by a policy, as at a time. It looks at
-// nothing else.
+// Judge draws conclusions from facts by a policy, as of a time. It depends on nothing else.
 func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 	out := &report.Conclusions{Policy: p.Name, Operator: p.Operator, At: at}
 	proven := map[int]time.Time{} // when the content of a layer is proven to have existed
@@ -23,7 +22,7 @@ func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 		}
 		j := &judge{facts: facts, policy: p, at: at, layer: i, poe: map[string]time.Time{}}
 		if since := proven[enclosing(facts.Layers, i)]; !since.IsZero() {
-			j.existed(layer.Document, since)
+			j.applyProof(layer.Document, since)
 		}
 		j.document(layer, out)
 		proven[i] = j.contentProven(layer.Document, out)
@@ -44,8 +43,8 @@ func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 	return out
 }
 
-// overall is the worst of all signatures; a document with none, or with a
-// layer that cannot be read, is not passed.
+// overall is the worst of all signatures; a document without signatures, or with an unreadable
+// layer, is not passed.
 func overall(c *report.Conclusions) report.Indication {
 	worst := report.TotalPassed
 	for _, m := range c.Messages {
@@ -56,7 +55,7 @@ func overall(c *report.Conclusions) report.Indication {
 	if len(c.Signatures) == 0 && worst == report.TotalPassed {
 		return report.Indeterminate
 	}
-	if len(c.Signatures) > 0 { // of time-stamped files that signed documents lie in
+	if len(c.Signatures) > 0 { // the time-stamped files that contain signed documents
 		for _, t := range c.Timestamps {
 			switch {
 			case t.Indication == report.Failed:
@@ -69,7 +68,7 @@ func overall(c *report.Conclusions) report.Indication {
 	return worse(c.Signatures, worst)
 }
 
-// enclosing is the layer around another; -1 where there is none.
+// enclosing is the index of the layer around another, or -1.
 func enclosing(layers []*report.Layer, i int) int {
 	for k := i - 1; k >= 0; k-- {
 		if layers[k].Level < layers[i].Level {
@@ -79,9 +78,9 @@ func enclosing(layers []*report.Layer, i int) int {
 	return -1
 }
 
-// contentProven tells since when what a layer holds is proven to have existed:
-// by the time-stamps over it, or by those of a signature over it that fits.
-// Zero where nothing proves it, or where the layer holds several files.
+// contentProven returns since when the content of a layer is proven to have existed: by the
+// time-stamps over it, or by those of a matching signature over it. It is zero if nothing proves
+// it, or if the layer holds several files.
 func (j *judge) contentProven(d *ades.Document, out *report.Conclusions) (since time.Time) {
 	if len(d.Content) != 1 || d.Fits() != ades.Yes {
 		return since
@@ -107,9 +106,9 @@ func (j *judge) contentProven(d *ades.Document, out *report.Conclusions) (since 
 	return since
 }
 
-// existed takes over that everything in a document is as old as what was proven
-// of the layer around it.
-func (j *judge) existed(d *ades.Document, since time.Time) {
+// applyProof applies the proof of existence of the enclosing layer's content to everything in a
+// document.
+func (j *judge) applyProof(d *ades.Document, since time.Time) {
 	if !since.Before(j.at) {
 		return
 	}
@@ -147,9 +146,8 @@ func (j *judge) existed(d *ades.Document, since time.Time) {
 	j.proofs++
 }
 
-// worse is the worst of a verdict and those of signatures, their
-// counter-signatures included: a bad signature that was added to good ones
-// must lower the verdict.
+// worse returns the worst of a verdict and those of signatures and their counter-signatures: a bad
+// signature added to good ones must lower the verdict.
 func worse(list []*report.Conclusion, worst report.Indication) report.Indication {
 	for _, s := range list {
 		switch {
@@ -175,10 +173,9 @@ type judge struct {
 	container ades.Format
 	stamps    map[*ades.Timestamp]*report.Conclusion
 	busy      map[string]bool // certificates whose revocation is being judged
-	// chains are those judged already: thousands of signatures may be made with
-	// one certificate at one time.
+	// chains caches verdicts: thousands of signatures may be made with one certificate at one time.
 	chains map[chainKey]chainVerdict
-	proofs int // changes of poe
+	proofs int // number of changes of poe
 }
 
 func (j *judge) document(l *report.Layer, out *report.Conclusions) {
@@ -193,7 +190,7 @@ func (j *judge) document(l *report.Layer, out *report.Conclusions) {
 		c.Level = l.Levels[s.ID]
 		j.levels(c, l)
 		if s.PDF != nil {
-			// Document time-stamps are shown with the signatures that they cover.
+			// Document time-stamps are reported with the signatures that they cover.
 			c.Timestamps = append(c.Timestamps, j.covering(d, s.ID)...)
 		}
 		out.Signatures = append(out.Signatures, c)
@@ -225,8 +222,8 @@ func (j *judge) covering(d *ades.Document, id string) []*report.Conclusion {
 	return out
 }
 
-// timestamps judges every token, the latest first, so that each finds the
-// proofs of existence that later ones give it (clause 5.6.3.4).
+// timestamps judges every token, the latest first, so that each has the proofs of existence that
+// later ones provide (clause 5.6.3.4).
 func (j *judge) timestamps(d *ades.Document) {
 	all := append([]*ades.Timestamp(nil), d.Timestamps...)
 	for _, s := range d.Signatures {
@@ -279,7 +276,7 @@ func (v *verdict) add(block string, k *finding.Kind, values ...any) {
 	})
 }
 
-// message is what a reader found, to those who read the report.
+// message turns a problem found by a reader into a message of the report.
 func message(block string, p ades.Problem) report.Message {
 	m := report.Message{Severity: report.SeverityWarning, Block: block, Text: p.Text, Code: p.Code, Values: p.Values}
 	if p.Fatal || p.Doubt {
@@ -290,7 +287,7 @@ func message(block string, p ades.Problem) report.Message {
 
 func (v *verdict) passed() bool { return v.indication == report.Passed }
 
-// lower takes a worse verdict over; the first reason of a kind stays.
+// lower applies a worse verdict; the first sub-indication of an indication is kept.
 func (v *verdict) lower(ind report.Indication, sub report.SubIndication) {
 	if v.indication == report.Passed || (v.indication == report.Indeterminate && ind == report.Failed) {
 		v.indication, v.sub = ind, sub

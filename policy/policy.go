@@ -1,9 +1,8 @@
-// Package policy judges facts: a pure function of what was gathered, a policy
-// and a time, after ETSI EN 319 102-1 V1.4.1 with the algorithm table of
-// TS 119 312 and the qualification rules of TS 119 615.
+// Package policy judges facts: a pure function of facts, a policy and a time, after ETSI EN 319
+// 102-1 V1.4.1 with the algorithm table of TS 119 312 and the qualification rules of TS 119 615.
 //
-// Policies are data. [Default] follows the EU's; an operator's own is read by
-// [Load]. The same facts, policy and time give the same conclusions forever.
+// Policies are data. [Default] follows the EU's; [Load] reads an operator's own. The same facts,
+// policy and time always give the same conclusions.
 package policy
 
 import (
@@ -16,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Policy says what is good enough.
+// Policy has the constraints that signatures are judged by.
 type Policy struct {
 	Name         string           `yaml:"name"`
 	Revocation   Revocation       `yaml:"revocation"`
@@ -25,11 +24,11 @@ type Policy struct {
 	TrustedLists TrustedLists     `yaml:"trustedLists"`
 	Digests      map[string]*Date `yaml:"digests"`
 	Keys         map[string][]Key `yaml:"keys"`
-	// Operator marks a policy that is not the one that comes with Rogito.
+	// Operator marks a policy other than the default one.
 	Operator bool `yaml:"-"`
 }
 
-// Revocation says which revocation data is asked for.
+// Revocation says which revocation data is required.
 type Revocation struct {
 	Required  bool          `yaml:"required"`
 	MaxAge    time.Duration `yaml:"maxAge"`
@@ -42,12 +41,12 @@ type Signer struct {
 	RequireSigningTime          bool `yaml:"requireSigningTime"`
 }
 
-// PDF says how changes after signing weigh.
+// PDF says how changes after signing affect the verdict.
 type PDF struct {
 	Changes string `yaml:"changes"` // "fail", "warn"
 }
 
-// TrustedLists says how the lists' own state weighs.
+// TrustedLists says how the state of the lists affects the verdict.
 type TrustedLists struct {
 	Stale string `yaml:"stale"` // "fail", "warn"
 }
@@ -61,7 +60,7 @@ type Key struct {
 // Date is a day in UTC.
 type Date struct{ time.Time }
 
-// UnmarshalText reads YYYY-MM-DD; nothing at all is no date.
+// UnmarshalText parses YYYY-MM-DD; empty text is no date.
 func (d *Date) UnmarshalText(text []byte) (err error) {
 	if len(text) > 0 {
 		d.Time, err = time.Parse(time.DateOnly, string(text))
@@ -72,7 +71,7 @@ func (d *Date) UnmarshalText(text []byte) (err error) {
 //go:embed default.yaml
 var defaultYAML []byte
 
-// Default is the policy that comes with Rogito.
+// Default is the built-in policy.
 var Default = sync.OnceValue(func() *Policy {
 	p, err := parse(defaultYAML, new(Policy))
 	if err != nil {
@@ -81,11 +80,11 @@ var Default = sync.OnceValue(func() *Policy {
 	return p
 })
 
-// DefaultYAML is the text of the default policy, to start one's own from.
+// DefaultYAML is the text of the default policy, as a start for custom ones.
 func DefaultYAML() []byte { return bytes.Clone(defaultYAML) }
 
-// Load reads an operator's policy (YAML or JSON). What it leaves out is as in
-// the default one; unknown keys are refused.
+// Load parses an operator's policy (YAML or JSON). Keys that it leaves out have the default values;
+// unknown keys are an error.
 func Load(text []byte) (*Policy, error) {
 	base, err := parse(defaultYAML, new(Policy))
 	if err != nil {
@@ -116,8 +115,8 @@ func parse(text []byte, into *Policy) (*Policy, error) {
 	return into, nil
 }
 
-// digestUntil tells until when a digest is reliable; ok is false when the
-// policy does not know it at all, and a zero time means no end.
+// digestUntil returns until when a digest is reliable; ok is false if the policy does not have it,
+// and a zero time means no end.
 func (p *Policy) digestUntil(name string) (until time.Time, ok bool) {
 	d, ok := p.Digests[name]
 	if d != nil {
@@ -126,7 +125,7 @@ func (p *Policy) digestUntil(name string) (until time.Time, ok bool) {
 	return until, ok
 }
 
-// keyUntil tells until when a key is reliable; ok is false when it never was.
+// keyUntil returns until when a key is reliable; ok is false if it never was.
 func (p *Policy) keyUntil(kind string, bits int) (until time.Time, ok bool) {
 	for _, k := range p.Keys[kind] {
 		if bits >= k.Bits {

@@ -7,8 +7,7 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// eIDAS applies from then on; services and certificates before it were judged
-// by Directive 1999/93/EC.
+// eIDAS applies from then on; older services and certificates are judged by Directive 1999/93/EC.
 var eIDAS = time.Date(2016, 7, 1, 0, 0, 0, 0, time.UTC)
 
 // qualified is the result of TS 119 615 for one service at one time.
@@ -17,9 +16,8 @@ type qualified struct {
 	kind       string // "esign", "eseal", "web", ""
 }
 
-// qualify decides what the signature is under Regulation (EU) 910/2014. Only
-// a trusted list can make it qualified; the certificate's own statements are
-// a claim.
+// qualify decides what the signature is under Regulation (EU) 910/2014. Only a trusted list can
+// make it qualified; the certificate's own statements are just claims.
 func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
 	c.Qualification, c.QC, c.SSCD = report.NA, "UNKNOWN", "UNKNOWN"
 	leaf := ch.leaf
@@ -54,8 +52,7 @@ func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
 	}
 }
 
-// stampQualification is what the lists say of the authority of a time-stamp, at
-// the time of the stamp.
+// stampQualification is what the lists say of a time-stamp's authority at the time of the stamp.
 func stampQualification(c *report.Conclusion, ch chainVerdict, at time.Time) report.Qualification {
 	if c.Indication != report.Passed || !c.TrustedList || ch.path == nil {
 		return report.NA
@@ -68,9 +65,8 @@ func stampQualification(c *report.Conclusion, ch chainVerdict, at time.Time) rep
 	return report.TSA
 }
 
-// listed are the services of every listed authority above a certificate
-// (TS 119 615 clause 4.4): the issuing one may have been listed later than its
-// root.
+// listed returns the services of every listed authority above a certificate (TS 119 615, clause
+// 4.4): the issuing one may have been listed later than its root.
 func (j *judge) listed(leaf string) []*report.Service {
 	var out []*report.Service
 	for _, p := range j.facts.Paths[leaf] {
@@ -81,8 +77,8 @@ func (j *judge) listed(leaf string) []*report.Service {
 	return out
 }
 
-// ranked chooses between a qualified certificate on a qualified device, a
-// qualified certificate, and neither.
+// ranked chooses between a qualified certificate on a qualified device, a qualified certificate,
+// and neither.
 func ranked[T any](qc, device bool, both, certificate, neither T) T {
 	switch {
 	case qc && device:
@@ -100,8 +96,8 @@ func word(ok bool) string {
 	return "NOT_VALID"
 }
 
-// consistent evaluates all services of a CA at a time. Services that
-// contradict each other leave the certificate not qualified.
+// consistent evaluates all services of a CA at a time. If services contradict each other, the
+// certificate is not qualified.
 func consistent(services []*report.Service, leaf *report.Certificate, at, issued time.Time) (qualified, bool) {
 	var result *qualified
 	for _, s := range services {
@@ -140,7 +136,7 @@ func evaluate(p *report.Period, leaf *report.Certificate, issued time.Time) qual
 	return q
 }
 
-// claims is what the certificate says of itself.
+// claims returns what the certificate says of itself.
 func claims(leaf *report.Certificate, issued time.Time) (q qualified) {
 	if leaf.QC != nil {
 		q.qc, q.device = leaf.QC.Compliance, leaf.QC.SSCD

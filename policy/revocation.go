@@ -7,12 +7,12 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// revocationVerdict is what is known of one certificate at a time.
+// revocationVerdict is the revocation status of one certificate at a time.
 type revocationVerdict struct {
 	needed, known, stale, revoked, hold bool
-	// There is a "good" that does not count: it may be younger than the control
-	// time; its signer's certificate is over, and it may be younger than that;
-	// it is from after the time of the verdict.
+	// There is a "good" that does not count, because it may be younger than the control time;
+	// because its signer's certificate has expired, and it may be younger than that; or because it
+	// is from after the time of judgement.
 	unproven, expired, future bool
 	at                        time.Time
 }
@@ -22,31 +22,29 @@ const (
 	onHold     = 6
 )
 
-// clockSkew is how far the clocks of others may be ahead of ours.
+// clockSkew is how far other clocks may be ahead of ours.
 const clockSkew = 5 * time.Minute
 
-// inquiry says about whom revocation data is asked.
+// inquiry says for which certificate revocation data is needed, and when.
 type inquiry struct {
 	cert *report.Certificate
-	need time.Time      // the time that it must speak for
-	c    control        // what it must be proven to be older than
-	by   *report.Anchor // that ends the certificate's path
-	// responder: the certificate is that of a responder, which may say that it
-	// is not to be asked about (RFC 6960 section 4.2.2.2.1). In any other
-	// certificate that word means nothing.
+	need time.Time      // time that the data must cover
+	c    control        // the data must be proven to be older
+	by   *report.Anchor // anchor of the certificate's path
+	// responder: the certificate is that of a responder, which may be exempt by OCSPNoCheck (RFC
+	// 6960, 4.2.2.2.1). In any other certificate that extension means nothing.
 	responder bool
 }
 
-// revocation weighs the statements about a certificate (clauses 5.2.5 and
-// 5.2.6.4). A permanent revocation counts wherever it is stated; "good" must
-// be fresh enough for the time in question, not from after the time of the
-// verdict, and proven to be from before the control time where one was set.
+// revocation evaluates the statements about a certificate (clauses 5.2.5 and 5.2.6.4). A permanent
+// revocation always counts; "good" must be fresh enough for the time in question, not from after
+// the time of judgement, and proven to be from before the control time, if there is one.
 func (j *judge) revocation(q inquiry) revocationVerdict {
 	cert := q.cert
 	exempt := cert.ShortTerm && !cert.CA || q.responder && cert.OCSPNoCheck && slices.Contains(cert.ExtKeyUsage, ekuOCSPSigning)
 	v := revocationVerdict{needed: j.policy.Revocation.Required && !exempt}
 	if j.busy[cert.ID] {
-		// A responder's own word is none; a list may be the one its issuer is on (RFC 5280, 6.3.3).
+		// A responder cannot vouch for itself; a CRL may list its own issuer (RFC 5280, 6.3.3).
 		return revocationVerdict{needed: j.policy.Revocation.Required && slices.Contains(cert.ExtKeyUsage, ekuOCSPSigning)}
 	}
 	if j.busy == nil {
@@ -62,7 +60,7 @@ func (j *judge) revocation(q inquiry) revocationVerdict {
 			v.future = true
 			continue
 		}
-		if good && !j.before(r.ID, q.c) {
+		if good && !j.existedBefore(r.ID, q.c) {
 			v.unproven = true
 			continue
 		}
@@ -91,12 +89,12 @@ func (j *judge) revocation(q inquiry) revocationVerdict {
 	return v
 }
 
-// revoke takes a statement that the certificate was revoked. The earliest
-// permanent revocation counts; a hold counts while it is the last word.
+// revoke applies a statement that the certificate was revoked. The earliest permanent revocation
+// counts; a hold counts only if it is the latest statement.
 func (v *revocationVerdict) revoke(r *report.Revocation, at time.Time, latest bool) {
 	switch {
 	case r.RevokedAt.After(at):
-		v.known = true // not yet, at the time this verdict is for
+		v.known = true // not yet revoked at the time of judgement
 	case r.Reason != onHold:
 		if !v.revoked || v.hold || r.RevokedAt.Before(v.at) {
 			v.revoked, v.hold, v.known, v.at = true, false, true, r.RevokedAt
@@ -110,23 +108,23 @@ func (v *revocationVerdict) revoke(r *report.Revocation, at time.Time, latest bo
 type weight int
 
 const (
-	silent  weight = iota // it says nothing: its signer may not speak
-	overdue               // its signer's certificate is over, and nothing proves that it is older
+	silent  weight = iota // ignored: its signer is not authorized
+	overdue               // its signer's certificate has expired, and nothing proves that the statement is older
 	heard
 )
 
-// weigh: the statement was signed by someone who could, with algorithms that
-// hold, and at a time when it could know.
+// weigh checks that the statement's signer was authorized, that its algorithms were reliable, and
+// that it was made at a time when the status could be known.
 func (j *judge) weigh(r *report.Revocation, q inquiry) weight {
 	if r.Unauthorized || r.Status == "unknown" || r.ThisUpdate.After(r.ProducedAt.Add(time.Hour)) {
 		return silent
 	}
 	if r.Status == "good" {
 		if r.ThisUpdate.Before(q.cert.NotBefore.Add(-time.Minute)) {
-			return silent // from before the certificate existed
+			return silent // made before the certificate existed
 		}
 		if r.ThisUpdate.After(q.cert.NotAfter) && (r.CoversExpired.IsZero() || r.CoversExpired.After(q.cert.NotAfter)) {
-			return silent // expired certificates leave the list
+			return silent // expired certificates are removed from lists
 		}
 	}
 	exists, _ := j.best(r.ID)
@@ -139,8 +137,8 @@ func (j *judge) weigh(r *report.Revocation, q inquiry) weight {
 	return j.signerOf(r, q.by, exists)
 }
 
-// earlier judges algorithms of evidence at its own time as long as that is
-// what the document proves; without proof it is the time of judgement.
+// earlier returns the time at which the algorithms of evidence are judged: its own time if the
+// document proves its existence, else the time of judgement.
 func earlier(exists, made, at time.Time) time.Time {
 	if exists.Before(at) && made.Before(exists) {
 		return exists
@@ -150,7 +148,7 @@ func earlier(exists, made, at time.Time) time.Time {
 
 const ekuOCSPSigning = "1.3.6.1.5.5.7.3.9"
 
-// fresh is clause 5.2.5 with the policy's idea of it.
+// fresh is clause 5.2.5 with the policy's freshness.
 func (j *judge) fresh(r *report.Revocation, best time.Time) bool {
 	if j.policy.Revocation.Freshness == "any" || !r.ThisUpdate.Before(best) {
 		return true
@@ -161,11 +159,10 @@ func (j *judge) fresh(r *report.Revocation, best time.Time) bool {
 	return !r.ThisUpdate.Add(j.policy.Revocation.MaxAge).Before(best)
 }
 
-// signerOf judges the responder or list issuer that is not the certificate's
-// own issuer: its path must end where that of the certificate ends (RFC 5280
-// section 6.3.3 (f)), hold when it spoke, and not have been over or revoked
-// before the statement is proven to exist: whoever has an old key can date an
-// answer back.
+// signerOf judges a responder or list issuer other than the certificate's issuer: its path must end
+// at the same anchor as that of the certificate (RFC 5280, 6.3.3 (f)), have been valid when it
+// signed, and not have expired or been revoked before the statement is proven to exist, since the
+// holder of an old key can backdate an answer.
 func (j *judge) signerOf(r *report.Revocation, by *report.Anchor, exists time.Time) weight {
 	result := silent
 	for _, p := range j.facts.Paths[r.Signer] {
@@ -206,7 +203,8 @@ func (j *judge) signerPath(p *report.Path, at, exists time.Time) weight {
 		if rv.revoked && (!rv.at.After(at) || !rv.at.After(exists)) {
 			return silent
 		}
-		// RFC 6960, 4.2.2.2.1: who is not exempt needs a word of its issuer.
+		// RFC 6960, 4.2.2.2.1: a responder that is not exempt needs revocation data from its
+		// issuer.
 		if rv.needed && !rv.known && !rv.stale && !rv.expired {
 			return silent
 		}
@@ -214,8 +212,8 @@ func (j *judge) signerPath(p *report.Path, at, exists time.Time) weight {
 	return result
 }
 
-// sameTrust reports whether two anchors are one: the same certificate, the
-// same name with the same key, or services of one provider on one list.
+// sameTrust reports whether two anchors are the same: the same certificate, the same name and key,
+// or services of one provider on one list.
 func (j *judge) sameTrust(a, b *report.Anchor) bool {
 	if a == nil || b == nil {
 		return false

@@ -8,10 +8,10 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// fitting are the services behind the anchor of a path that vouch for what its
-// leaf did. An authority vouches for those whom it issued certificates to, and
-// not by its own certificate for a signature or a time-stamp. A time-stamping
-// service vouches for time-stamping units, a status service for answers.
+// fitting returns the services behind the anchor of a path that cover the use of its leaf. An
+// authority covers the certificates that it issued, but its own certificate does not cover a
+// signature or a time-stamp. A time-stamping service covers time-stamping units, a status service
+// covers answers.
 func fitting(p *report.Path, u use) []*report.Service {
 	alone := len(p.Certificates) == 1
 	var out []*report.Service
@@ -30,10 +30,9 @@ func fitting(p *report.Path, u use) []*report.Service {
 	return out
 }
 
-// trustedUntil tells up to when services may be relied upon, seen from a time:
-// zero when one is granted then, else the end of the last grant. It is false
-// when none was granted before. A list that was closed (TS 119 612 clause
-// 5.3.15: without NextUpdate) vouches for nothing after its last issue.
+// trustedUntil returns until when services are trusted, as of a time: zero if one is granted then,
+// else the end of the last grant. It is false if none was ever granted. A list that was closed (TS
+// 119 612, clause 5.3.15: without NextUpdate) says nothing about times after its last issue.
 func trustedUntil(services []*report.Service, at time.Time) (until time.Time, ever bool) {
 	for _, s := range services {
 		if s.GrantedAt(at) {
@@ -57,9 +56,8 @@ func trustedUntil(services []*report.Service, at time.Time) (until time.Time, ev
 	return until, ever
 }
 
-// service weighs the state of the trusted-list services behind an anchor. A
-// service that was withdrawn is an anchor with a sunset date: it returns that
-// as the control time for everything below it.
+// service judges the state of the trusted-list services behind an anchor. A withdrawn service is an
+// anchor with a sunset date, which is returned as the control time for everything below it.
 func (j *judge) service(v *chainVerdict, p *report.Path) control {
 	if p.Anchor.Source != report.FromTrustedList || p.Anchor.Operator {
 		return control{}

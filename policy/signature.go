@@ -39,7 +39,7 @@ func (j *judge) signature(s *ades.Signature) *report.Conclusion {
 	c.Indication, c.SubIndication, c.Messages = total(v.indication), v.sub, v.messages
 	ch.describe(j, c)
 	j.qualify(c, ch)
-	j.until(c, ch)
+	j.evidenceUntil(c, ch)
 	for _, n := range s.CounterSignatures {
 		c.Counters = append(c.Counters, j.signature(n))
 	}
@@ -72,8 +72,8 @@ func (j *judge) format(s *ades.Signature) verdict {
 	return v
 }
 
-// nested: EN 319 162-1 clause 4.3.3.2 puts the one signed file of an ASiC-S
-// into the root folder, where everybody looks for it.
+// nested reports whether the signed file of an ASiC-S is not in the root folder, where EN 319
+// 162-1, clause 4.3.3.2, puts it and applications look for it.
 func (j *judge) nested(s *ades.Signature) bool {
 	for _, r := range s.References {
 		if strings.Contains(r.Name, "/") && !strings.HasPrefix(r.Name, "META-INF/") && r.Intact == ades.Yes {
@@ -83,8 +83,8 @@ func (j *judge) nested(s *ades.Signature) bool {
 	return false
 }
 
-// identification is clause 5.2.3: the certificate that verifies the value is
-// the one that the signed references name.
+// identification is clause 5.2.3: the certificate that verifies the value is the one in the signed
+// references.
 func (j *judge) identification(s *ades.Signature) verdict {
 	v := verdict{indication: report.Passed}
 	if s.SigningCertificate == nil {
@@ -136,8 +136,7 @@ func (j *judge) cryptography(s *ades.Signature) verdict {
 	return v
 }
 
-// reference judges one thing that is signed. One without a name is the
-// document itself.
+// reference judges one signed object. One without a name is the document itself.
 func (v *verdict) reference(r ades.Reference) {
 	name := refName(r)
 	switch {
@@ -156,9 +155,10 @@ func (v *verdict) reference(r ades.Reference) {
 		}
 		v.add("CV", finding.ContentMissingOf, name, r.Detail)
 	case r.Intact == ades.Unknown && r.Kind == "content":
-		// Without signed attributes the value alone decides, and says why not.
+		// Without signed attributes the signature value is the only check, and reports why it
+		// failed.
 	case r.Intact == ades.Unknown:
-		// What is signed is there, but its digest cannot be computed.
+		// The signed data is there, but its digest cannot be computed.
 		v.lower(report.Indeterminate, report.CryptoConstraintsFailure)
 		if name == "" {
 			v.add("CV", finding.DigestUnchecked, r.Detail)
@@ -201,7 +201,7 @@ func (j *judge) acceptance(s *ades.Signature, c *report.Conclusion) verdict {
 	return v
 }
 
-// order checks that times make sense together (clause 5.5.4 steps 4 and 5).
+// order checks that times are consistent (clause 5.5.4, steps 4 and 5).
 func (j *judge) order(s *ades.Signature, c *report.Conclusion, ch chainVerdict) verdict {
 	v := verdict{indication: report.Passed}
 	for _, t := range s.Timestamps {
@@ -213,7 +213,7 @@ func (j *judge) order(s *ades.Signature, c *report.Conclusion, ch chainVerdict) 
 			v.lower(report.Indeterminate, report.TimestampOrderFailure)
 			v.add("VTS", finding.ContentStampedLate)
 		}
-		// A content time-stamp proves that the signature is later than it.
+		// A content time-stamp proves that the signature is later.
 		if ch.leaf != nil && ch.anchored && len(ch.path.Certificates) > 1 {
 			if ch.revoked && !ch.revokedAt.IsZero() && t.Time.After(ch.revokedAt) {
 				v.lower(report.Failed, report.Revoked)
@@ -236,7 +236,7 @@ func (j *judge) order(s *ades.Signature, c *report.Conclusion, ch chainVerdict) 
 	return v
 }
 
-// changes weighs what a PDF shows beyond what was signed.
+// changes judges what a PDF shows beyond what was signed.
 func (j *judge) changes(s *ades.Signature) verdict {
 	v := verdict{indication: report.Passed}
 	if s.PDF == nil {
@@ -261,9 +261,9 @@ func (j *judge) changes(s *ades.Signature) verdict {
 	return v
 }
 
-// until tells how long the evidence that the file carries will last: the
-// signer's certificate, or the certificate of the last time-stamp.
-func (j *judge) until(c *report.Conclusion, ch chainVerdict) {
+// evidenceUntil determines how long the evidence in the file will last: as long as the signer's
+// certificate, or that of the last time-stamp.
+func (j *judge) evidenceUntil(c *report.Conclusion, ch chainVerdict) {
 	if ch.leaf != nil {
 		c.ValidUntil = ch.leaf.NotAfter
 	}

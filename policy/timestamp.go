@@ -11,8 +11,8 @@ import (
 
 const ekuTimeStamping = "1.3.6.1.5.5.7.3.8"
 
-// timestamp is the validation of a token (EN 319 102-1 clause 5.4): the same
-// blocks as for a signature, with the imprint as its data.
+// timestamp validates a token (EN 319 102-1, clause 5.4) with the building blocks of a signature,
+// the imprint being its data.
 func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 	c := &report.Conclusion{ID: t.ID, Layer: j.layer, Timestamp: t, Signature: t.Signature}
 	v := verdict{indication: report.Passed}
@@ -66,9 +66,8 @@ func (j *judge) imprint(t *ades.Timestamp) verdict {
 	return v
 }
 
-// unit checks that the certificate may time-stamp and was valid at the time
-// that the token states. RFC 3161 section 2.3 wants one extended key usage,
-// critical, and no other.
+// unit checks that the certificate may be used for time-stamping and was valid at the time of the
+// token. RFC 3161, 2.3, requires exactly one extended key usage, which is critical.
 func (j *judge) unit(ch chainVerdict, t *ades.Timestamp) verdict {
 	v := verdict{indication: report.Passed}
 	if ch.leaf == nil {

@@ -9,8 +9,8 @@ import (
 
 const ekuClientAuth = "1.3.6.1.5.5.7.3.2"
 
-// foreign are extended key usages of other trades: a certificate for nothing
-// else is no signer's.
+// foreign are extended key usages for other purposes: a certificate with no others is not for
+// signing documents.
 var foreign = []string{
 	"1.3.6.1.5.5.7.3.1", // serverAuth
 	"1.3.6.1.5.5.7.3.3", // codeSigning
@@ -22,10 +22,9 @@ func signs(c *report.Certificate) bool {
 	return slices.Contains(c.KeyUsage, "digitalSignature") || slices.Contains(c.KeyUsage, "nonRepudiation")
 }
 
-// usage judges whether a certificate is one to sign documents with. A
-// certificate without these extensions is not restricted. clientAuth is for
-// logging in; where it is the only usage that is not foreign, the key usage
-// must name nonRepudiation for the certificate to be a signer's.
+// usage judges whether a certificate may sign documents. A certificate without these extensions is
+// not restricted. clientAuth is for logging in; if it is the only usage that is not foreign, the
+// key usage must include nonRepudiation.
 func usage(leaf *report.Certificate) verdict {
 	v := verdict{indication: report.Passed}
 	if leaf == nil {
@@ -47,11 +46,10 @@ func usage(leaf *report.Certificate) verdict {
 	return v
 }
 
-// authorities judges those above the leaf. One whose extended key usage names
-// other trades only issues for these, as everybody reads the extension in an
-// authority's certificate (RFC 5280, 4.2.1.12, leaves it open). An anchor is
-// trusted as it is, unless it says so critically; one that begins in the future
-// is none yet.
+// authorities judges the certificates above the leaf. An authority whose extended key usage has
+// only foreign purposes may issue only for these, as all implementations read the extension (RFC
+// 5280, 4.2.1.12, leaves it open). An anchor is trusted regardless, unless the extension is
+// critical; one that is not yet valid is not trusted.
 func (j *judge) authorities(v *chainVerdict, p *report.Path) {
 	for i, id := range p.Certificates {
 		c := j.facts.Certificates[id]

@@ -7,7 +7,7 @@ import (
 	"rogito.dev/rogito/internal/finding"
 )
 
-// Indication is the main verdict of EN 319 102-1 clause 5.1.3.
+// Indication is the main verdict of EN 319 102-1, clause 5.1.3.
 type Indication string
 
 // The indications, and those of building blocks and time-stamps.
@@ -19,7 +19,7 @@ const (
 	Failed        Indication = "FAILED"
 )
 
-// SubIndication says why, in the words of EN 319 102-1 table 6.
+// SubIndication is the reason, one of EN 319 102-1, table 6.
 type SubIndication string
 
 // The sub-indications.
@@ -53,7 +53,7 @@ const (
 // Qualification is what a signature is under Regulation (EU) 910/2014.
 type Qualification string
 
-// The qualifications of the contract, from the strongest down.
+// The qualifications of the API, from the strongest down.
 const (
 	QESig     Qualification = "QESig"
 	QESeal    Qualification = "QESeal"
@@ -63,7 +63,7 @@ const (
 	AdESeal   Qualification = "AdESeal"
 	NA        Qualification = "N/A"
 
-	// Of time-stamps: a qualified authority, another one that is on a list.
+	// Of time-stamps: a qualified authority, and another one on a list.
 	QTSA Qualification = "QTSA"
 	TSA  Qualification = "TSA"
 )
@@ -78,13 +78,12 @@ type Conclusions struct {
 	Timestamps []*Conclusion `json:"timestamps,omitempty"` // of documents without a signature
 	// TimestampsVerified: there is no signature, and every time-stamp passed.
 	TimestampsVerified bool `json:"timestampsVerified,omitempty"`
-	// Uncovered names what counts in the document and no valid signature
-	// covers; "" is the document itself.
+	// Uncovered names relevant parts that no valid signature covers; "" is the document itself.
 	Uncovered []string `json:"uncovered,omitempty"`
-	// Partial: every signature is valid, but they leave something uncovered.
+	// Partial: every signature is valid, but together they do not cover everything.
 	Partial bool `json:"partial,omitempty"`
-	// SignedFiles and UnsignedFiles are the files of the outermost container,
-	// by whether a valid signature covers them.
+	// SignedFiles and UnsignedFiles are the files of the outermost container that valid signatures
+	// cover, and the others.
 	SignedFiles   []string `json:"signedFiles,omitempty"`
 	UnsignedFiles []string `json:"unsignedFiles,omitempty"`
 	// Messages about the document as a whole.
@@ -98,28 +97,27 @@ type Conclusion struct {
 	Indication    Indication    `json:"indication"`
 	SubIndication SubIndication `json:"subIndication,omitempty"`
 	Level         string        `json:"level,omitempty"`
-	// BestTime is the earliest proven time of existence; Proven when a
-	// time-stamp proves it and it is not merely the time of validation.
+	// BestTime is the earliest proven time of existence; Proven if a time-stamp proves it,
+	// otherwise it is the time of validation.
 	BestTime      time.Time     `json:"bestTime"`
 	Proven        bool          `json:"proven"`
 	ValidUntil    time.Time     `json:"validUntil,omitzero"`
 	Qualification Qualification `json:"qualification,omitempty"`
-	// CoversWhole: the signature covers everything that a reader would take for
-	// the document.
+	// CoversWhole: the signature covers everything that a reader would take for the document.
 	CoversWhole bool `json:"coversWhole,omitempty"`
-	// SignedFiles and UnsignedFiles of the container, by whether this signature
-	// covers them.
+	// SignedFiles and UnsignedFiles are the files of the container that this signature covers, and
+	// the others.
 	SignedFiles   []string `json:"signedFiles,omitempty"`
 	UnsignedFiles []string `json:"unsignedFiles,omitempty"`
-	// SignedElements are the XPaths at which what this signature covers begins
-	// in an XML document.
+	// SignedElements are the XPaths of the elements at which the coverage of this signature in an
+	// XML document begins.
 	SignedElements []string `json:"signedElements,omitempty"`
 	// QC and SSCD: "VALID", "NOT_VALID", "UNKNOWN".
 	QC   string `json:"qc,omitempty"`
 	SSCD string `json:"sscd,omitempty"`
-	// Provider is the trust service provider that a trusted list names.
+	// Provider is the trust service provider according to a trusted list.
 	Provider string `json:"provider,omitempty"`
-	// Path chosen for the signer, leaf first, and where it ends.
+	// Path chosen for the signer, leaf first, and its anchor.
 	Path        []string `json:"path,omitempty"`
 	Anchor      *Anchor  `json:"anchor,omitempty"`
 	TrustedList bool     `json:"trustedList"`
@@ -133,12 +131,12 @@ type Conclusion struct {
 	Timestamps []*Conclusion `json:"timestamps,omitempty"`
 	Counters   []*Conclusion `json:"counterSignatures,omitempty"`
 
-	// What was judged; not stored, since the facts hold it.
+	// What was judged; not stored, since it is part of the facts.
 	Signature *ades.Signature `json:"-"`
 	Timestamp *ades.Timestamp `json:"-"`
 }
 
-// Severity of a message: the numbers are those of the contract's notes.
+// Severity of a message; the numbers are those of the API.
 type Severity int
 
 // The severities.
@@ -148,7 +146,7 @@ const (
 	SeverityError
 )
 
-// String is the word of the contract's findings.
+// String is the API's name of a severity.
 func (s Severity) String() string { return finding.Severity(s).String() }
 
 // Message is one finding, with the building block that found it.
@@ -156,8 +154,8 @@ type Message struct {
 	Severity Severity `json:"severity"`
 	Block    string   `json:"block"` // "FC", "ISC", "XCV", "CV", "SAV", "VTS", "PSV", …
 	Text     string   `json:"text"`  // in English
-	// Code is the stable word for what was found (docs/findings.md), and Values
-	// what Text is made with, in order: other languages are made from them too.
+	// Code is a stable identifier (docs/findings.md), and Values are the arguments of Text, in
+	// order: translations use them too.
 	Code   string   `json:"code"`
 	Values []string `json:"values,omitempty"`
 }
@@ -167,19 +165,17 @@ type Report struct {
 	Facts       *Facts       `json:"facts"`
 	Conclusions *Conclusions `json:"conclusions"`
 	MadeAt      time.Time    `json:"madeAt"`
-	// Zone of the times in reports for people; nil means UTC.
+	// Zone of the times in reports; nil means UTC.
 	Zone *time.Location `json:"-"`
-	// AtHand: who reads it has the commands of rogito at hand, and is told them.
+	// AtHand: the reader has the rogito command available, so the report may refer to it.
 	AtHand bool `json:"-"`
-	// Producer is the program and its version, for the foot of a PDF.
+	// Producer is the program and its version, for the footer of a PDF.
 	Producer string `json:"-"`
 	// Source is the document itself, for its digest in a report; may be nil.
 	Source ades.Source `json:"-"`
-	// Plain is the signed content, innermost with recursion; nil when there
-	// is none to hand out.
+	// Plain is the signed content, innermost with recursion; nil if there is none to return.
 	Plain ades.Source `json:"-"`
-	// Contents, where they were asked for, are the signed files that can be handed out, innermost with
-	// recursion: as Plain, but all that a container or a message has, with names
-	// that are safe to write.
+	// Contents, if asked for, are the signed files that can be returned, innermost with recursion:
+	// like Plain, but all files of a container or message, with names that are safe to write.
 	Contents []ades.File `json:"-"`
 }

@@ -1,10 +1,10 @@
-// Package report holds what a verification found and what was concluded from
-// it, in the words of ETSI EN 319 102-1, and the JSON of both. Package
-// [rogito.dev/rogito/report/paper] writes them for people and as XML.
+// Package report has the facts that a verification found and the conclusions from them, in the
+// terms of ETSI EN 319 102-1, and the JSON of both. Package [rogito.dev/rogito/report/paper]
+// formats them for people and as XML.
 //
-// [Facts] are everything that was gathered: documents, certificates, paths,
-// revocation data, trusted-list services. They can be stored and judged again;
-// package policy draws [Conclusions] from them without looking anywhere else.
+// [Facts] are everything that was gathered: documents, certificates, paths, revocation data,
+// trusted-list services. They can be stored and judged again; package policy draws [Conclusions]
+// from them and nothing else.
 package report
 
 import (
@@ -14,22 +14,22 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Facts are everything that a judgement may look at.
+// Facts are the complete input of a judgement.
 type Facts struct {
 	Version    int       `json:"version"` // of this form: 1
 	GatheredAt time.Time `json:"gatheredAt"`
-	// Layers of the document, outermost first; layers beside each other (the
-	// files of a container) share their level.
+	// Layers of the document, outermost first; sibling layers (the files of a container) have the
+	// same level.
 	Layers       []*Layer                 `json:"layers"`
 	Certificates map[string]*Certificate  `json:"certificates"`          // by id
 	Paths        map[string][]*Path       `json:"paths,omitempty"`       // by the id of the leaf, best first
 	Revocations  map[string][]*Revocation `json:"revocations,omitempty"` // by the id of the certificate
-	// NotJudged names a signed file of a kind that is known and not judged, such
-	// as "an OpenPGP signature"; there are no layers then.
+	// NotJudged names a signed file of a known kind that is not judged, such as "an OpenPGP
+	// signature"; there are no layers then.
 	NotJudged string `json:"notJudged,omitempty"`
-	// TrustState says what the anchors were made of at that time.
+	// TrustState is the state of the anchors at that time.
 	TrustState TrustState `json:"trustState"`
-	// Notes of the gathering: what could not be fetched, which limit was met.
+	// Notes of the gathering: what could not be fetched, which limit was reached.
 	Notes []ades.Problem `json:"notes,omitempty"`
 }
 
@@ -38,13 +38,13 @@ type Layer struct {
 	Level    int            `json:"level"` // 0 for the outermost
 	Name     string         `json:"name,omitempty"`
 	Document *ades.Document `json:"document"`
-	// Broken says that the layer claims to be signed but cannot be read.
+	// Broken: the layer claims to be signed but cannot be read.
 	Broken *ades.Problem `json:"broken,omitempty"`
-	// Levels of the signatures by id, as the format's own rules name them.
+	// Levels of the signatures by id, by the rules of their format.
 	Levels map[string]string `json:"levels,omitempty"`
 }
 
-// Certificate is what a judgement needs of a certificate.
+// Certificate has the properties of a certificate that are needed for judging.
 type Certificate struct {
 	ID           string         `json:"id"`
 	Raw          []byte         `json:"raw"`
@@ -58,14 +58,13 @@ type Certificate struct {
 	SerialNumber string         `json:"serialNumber"`      // decimal
 	NotBefore    time.Time      `json:"notBefore"`
 	NotAfter     time.Time      `json:"notAfter"`
-	Signed       ades.Algorithm `json:"signed"` // how the issuer signed it; KeySize is the issuer's where known
+	Signed       ades.Algorithm `json:"signed"` // how the issuer signed it; KeySize is the issuer's if known
 	Key          string         `json:"key"`
 	KeySize      int            `json:"keySize"`
 	KeyDigest    string         `json:"keyDigest,omitempty"` // SHA-256 of SubjectPublicKeyInfo, hex
 	KeyUsage     []string       `json:"keyUsage,omitempty"`
 	ExtKeyUsage  []string       `json:"extKeyUsage,omitempty"`
-	// HasKeyUsage and HasExtKeyUsage: the extension is there. Without it every
-	// usage is allowed.
+	// HasKeyUsage and HasExtKeyUsage: the extension is present. Without it every usage is allowed.
 	HasKeyUsage         bool     `json:"hasKeyUsage,omitempty"`
 	HasExtKeyUsage      bool     `json:"hasExtKeyUsage,omitempty"`
 	ExtKeyUsageCritical bool     `json:"extKeyUsageCritical,omitempty"`
@@ -74,17 +73,16 @@ type Certificate struct {
 	SelfSigned          bool     `json:"selfSigned,omitempty"`
 	OCSPNoCheck         bool     `json:"ocspNoCheck,omitempty"`
 	ShortTerm           bool     `json:"shortTerm,omitempty"` // ext-etsi-valassured-ST-certs: never revoked
-	// NoRevocationPointer: it names neither a CRL nor an OCSP service, so that nobody can be asked.
+	// NoRevocationPointer: it names neither a CRL nor an OCSP service.
 	NoRevocationPointer bool `json:"noRevocationPointer,omitempty"`
 	QC                  *QC  `json:"qc,omitempty"`
 	// LegalPerson: the subject is an organisation, by its own attributes.
 	LegalPerson bool `json:"legalPerson,omitempty"`
-	// Sandbox marks certificates that say in their names that they are for tests.
+	// Sandbox marks certificates whose names say that they are for tests.
 	Sandbox bool `json:"sandbox,omitempty"`
 }
 
-// Name is who a certificate speaks of: the attributes of a distinguished name
-// that people ask for.
+// Name has the relevant attributes of a distinguished name.
 type Name struct {
 	Common       string `json:"common,omitempty"`
 	Given        string `json:"given,omitempty"`
@@ -107,7 +105,7 @@ type QC struct {
 // Path is a chain from a certificate towards an anchor.
 type Path struct {
 	Certificates []string `json:"certificates"` // ids, the leaf first
-	// Anchor is nil when the chain ends in a certificate that nobody trusts.
+	// Anchor is nil if the chain does not end in an anchor.
 	Anchor *Anchor `json:"anchor,omitempty"`
 	// Problems of RFC 5280 path validation that do not depend on time.
 	Problems []ades.Problem `json:"problems,omitempty"`
@@ -115,7 +113,7 @@ type Path struct {
 	Complete bool `json:"complete"`
 }
 
-// AnchorSource tells where trust in an anchor comes from.
+// AnchorSource is why an anchor is trusted.
 type AnchorSource string
 
 const (
@@ -127,8 +125,8 @@ const (
 type Anchor struct {
 	Certificate string       `json:"certificate"` // id
 	Source      AnchorSource `json:"source"`
-	Services    []*Service   `json:"services,omitempty"` // of trusted lists, that it identifies
-	// Operator: the operator trusts it, whatever the lists say.
+	Services    []*Service   `json:"services,omitempty"` // of trusted lists, with this certificate
+	// Operator: the operator trusts it, regardless of lists.
 	Operator bool `json:"operator,omitempty"`
 }
 
@@ -141,13 +139,13 @@ type Service struct {
 	Periods   []Period  `json:"periods"`
 	ListIssue time.Time `json:"listIssue"`
 	ListNext  time.Time `json:"listNext,omitzero"`
-	// ListUntil is when the list becomes stale: its NextUpdate and the grace
-	// that the operator gives it. Zero for a list that was closed.
+	// ListUntil is when the list becomes stale: its NextUpdate plus the operator's grace period.
+	// Zero for a closed list.
 	ListUntil time.Time `json:"listUntil,omitzero"`
 }
 
-// Issues reports whether the service issues certificates: its identity may end
-// the path of anybody (TS 119 612 clause 5.5.1).
+// Issues reports whether the service issues certificates, so that it may be the anchor of any path
+// (TS 119 612, clause 5.5.1).
 func (s *Service) Issues() bool {
 	return strings.HasPrefix(s.Type, "CA/") || s.Type == "NationalRootCA-QC"
 }
@@ -155,11 +153,10 @@ func (s *Service) Issues() bool {
 // Stamps reports whether the service issues time-stamps.
 func (s *Service) Stamps() bool { return s.Type == "TSA" || strings.HasPrefix(s.Type, "TSA/") }
 
-// Answers reports whether the service tells the status of certificates.
+// Answers reports whether the service provides the status of certificates.
 func (s *Service) Answers() bool { return strings.HasPrefix(s.Type, "Certstatus/") }
 
-// Period is one status of a service and what its qualifiers say about the
-// certificate at the path's end.
+// Period is one status of a service, with its qualifiers for the leaf of the path.
 type Period struct {
 	From       time.Time `json:"from"`
 	Status     string    `json:"status"`               // the identifier's last part: "granted", "withdrawn"
@@ -179,15 +176,14 @@ type Revocation struct {
 	NextUpdate time.Time      `json:"nextUpdate,omitzero"`
 	ProducedAt time.Time      `json:"producedAt"`
 	Algorithm  ades.Algorithm `json:"algorithm"`
-	// Signer of the evidence; SignerIsIssuer when it is the certificate's own
-	// issuer, whose validity the path has judged already.
+	// Signer of the evidence; SignerIsIssuer if it is the certificate's own issuer, whose validity
+	// is judged with the path.
 	Signer         string `json:"signer,omitempty"`
 	SignerIsIssuer bool   `json:"signerIsIssuer,omitempty"`
-	// Unauthorized: the signer has not been given the right to speak by the
-	// certificate's issuer (RFC 6960 section 4.2.2.2) and is no anchor. The
-	// statement is there, but proves nothing.
+	// Unauthorized: the signer was not authorized by the certificate's issuer (RFC 6960, 4.2.2.2)
+	// and is not an anchor. The statement is recorded, but proves nothing.
 	Unauthorized bool `json:"unauthorized,omitempty"`
-	// CoversExpired: the evidence speaks of certificates that expired from then on.
+	// CoversExpired: the evidence includes certificates that expired since then.
 	CoversExpired time.Time `json:"coversExpired,omitzero"`
 	// Reasons that a partial list covers; 0 means all.
 	Reasons uint16 `json:"reasons,omitempty"`
@@ -197,7 +193,7 @@ type Revocation struct {
 type TrustState struct {
 	OperatorAnchors int         `json:"operatorAnchors"`
 	Lists           []ListState `json:"lists,omitempty"` // the list of lists first
-	// Offline: nothing could be fetched, by the operator's or caller's wish.
+	// Offline: nothing could be fetched, as configured by the operator or caller.
 	Offline bool `json:"offline,omitempty"`
 }
 
@@ -211,13 +207,13 @@ type ListState struct {
 	FetchedAt  time.Time `json:"fetchedAt,omitzero"`
 	Services   int       `json:"services"`
 	Error      string    `json:"error,omitempty"` // of the last refresh
-	// Verified: whoever should have signed it did.
+	// Verified: it was signed by an expected signer.
 	Verified bool `json:"verified"`
 	Usable   bool `json:"usable"` // verified, and not past its next update
 }
 
-// granted are the statuses under which a service may be relied upon
-// (TS 119 612 clause 5.5.4, TS 119 615).
+// granted are the statuses under which a service may be relied upon (TS 119 612, clause 5.5.4, TS
+// 119 615).
 var granted = map[string]bool{
 	"granted": true, "undersupervision": true, "supervisionincessation": true, "accredited": true,
 	"recognisedatnationallevel": true, "setbynationallaw": true,

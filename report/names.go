@@ -2,8 +2,8 @@ package report
 
 import "strings"
 
-// isFiscalCode knows the form of an Italian one, with the letters that replace
-// digits where two people would share it.
+// isFiscalCode checks the syntax of an Italian fiscal code, including the letters that replace
+// digits to distinguish two people.
 func isFiscalCode(s string) bool {
 	const (
 		letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -28,8 +28,8 @@ func isFiscalCode(s string) bool {
 	return true
 }
 
-// code says that a common name is an identifier and no name: a fiscal code and
-// a number with a slash between, as older Italian certificates have it.
+// code returns the fiscal code if the common name is an identifier instead of a name: a fiscal code
+// and a number with a slash between, as in older Italian certificates.
 func (n Name) code() string {
 	first, _, _ := strings.Cut(n.Common, "/")
 	if first = strings.ToUpper(strings.TrimSpace(first)); isFiscalCode(first) {
@@ -38,14 +38,14 @@ func (n Name) code() string {
 	return ""
 }
 
-// named: the common name is a name. One word with digits in it, or a slash
-// behind an identifier, is none.
+// named reports whether the common name is a name, as opposed to one word with digits, or a slash
+// after an identifier.
 func (n Name) named() bool {
 	return n.Common != "" && n.code() == "" && (strings.Contains(n.Common, " ") || !strings.ContainsAny(n.Common, "0123456789"))
 }
 
-// Person is how people call the holder; "" where the certificate names nobody. A
-// common name that is a number or a fiscal code gives way to the name.
+// Person is the name of the holder; "" if the certificate has none. If the common name is a number
+// or a fiscal code, given name and surname are used.
 func (n Name) Person() string {
 	full := strings.TrimSpace(n.Given + " " + n.Surname)
 	switch {
@@ -61,7 +61,7 @@ func (n Name) Person() string {
 	return n.Common
 }
 
-// FiscalCode is the Italian one; "" where there is none.
+// FiscalCode is the Italian fiscal code, or "".
 func (n Name) FiscalCode() string {
 	s := strings.ToUpper(strings.TrimSpace(n.Serial))
 	for _, prefix := range []string{"TINIT-", "IT:", "IT-", "CF:"} {
@@ -73,11 +73,10 @@ func (n Name) FiscalCode() string {
 	return n.code()
 }
 
-// placeholders stand where a certificate for a person has no organisation.
+// placeholders are used instead of an organisation in certificates for persons.
 var placeholders = []string{"NON PRESENTE", "NOT PRESENT", "NON DICHIARATA", "N/A", "-", "NESSUNA"}
 
-// Org is the organisation that the holder belongs to, or is; "" where a
-// placeholder stands in its place.
+// Org is the organisation that the holder belongs to, or is; "" if it is a placeholder.
 func (n Name) Org() string {
 	o := strings.TrimSpace(n.Organization)
 	before, _, _ := strings.Cut(o, "/")
@@ -89,7 +88,7 @@ func (n Name) Org() string {
 	return o
 }
 
-// Called is how people call the holder of a certificate.
+// Called is the name of the holder of a certificate.
 func (c *Certificate) Called() string {
 	if c.Holder == (Name{}) {
 		return c.SubjectCN

@@ -7,13 +7,13 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Outcome is a verdict for whoever has to act on it.
+// Outcome is a verdict to act upon.
 type Outcome int
 
 // The outcomes: the exit codes of "rogito verify".
 const (
 	OutcomeValid        Outcome = iota
-	OutcomeInvalid              // or nobody signed
+	OutcomeInvalid              // or unsigned
 	OutcomeUndetermined         // or valid for a part, or of a kind that is not judged
 )
 
@@ -27,8 +27,8 @@ func (o Outcome) String() string {
 	return "undetermined"
 }
 
-// Outcome of the whole document. A file that is itself a time-stamp is good
-// where the time-stamp is: nobody was to sign it.
+// Outcome of the whole document. A file that is itself a time-stamp is valid if the time-stamp is,
+// although it has no signature.
 func (r *Report) Outcome() Outcome {
 	c := r.Conclusions
 	switch {
@@ -53,21 +53,20 @@ func (r *Report) Outcome() Outcome {
 	return OutcomeUndetermined
 }
 
-// IsTimestamp says that the document is a token (RFC 3161) or time-stamped data
-// (RFC 5544), and no document of its own kind with a time-stamp in it.
+// IsTimestamp reports whether the document is a token (RFC 3161) or time-stamped data (RFC 5544),
+// as opposed to a document with a time-stamp.
 func (r *Report) IsTimestamp() bool {
 	return len(r.Conclusions.Timestamps) > 0 && r.Conclusions.Indication != TotalFailed &&
 		len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && r.Facts.Layers[0].Document.Format == ades.TST
 }
 
-// SignerOf is the certificate of whoever made a signature or time-stamp; nil
-// where it is not known.
+// SignerOf is the certificate of the signer of a signature or time-stamp; nil if it is unknown.
 func (r *Report) SignerOf(c *Conclusion) *Certificate {
 	if c.Signature == nil || c.Signature.SigningCertificate == nil {
 		return nil
 	}
 	der := c.Signature.SigningCertificate
-	if len(c.Path) > 0 { // which mostly begins with it, and comparing is cheaper than a digest
+	if len(c.Path) > 0 { // the path usually begins with it, and comparing is cheaper than a digest
 		if cert := r.Facts.Certificates[c.Path[0]]; cert != nil && bytes.Equal(cert.Raw, der) {
 			return cert
 		}
@@ -75,7 +74,7 @@ func (r *Report) SignerOf(c *Conclusion) *Certificate {
 	return r.Facts.Certificates[ades.FactID(der)]
 }
 
-// TrustView says by which lists and anchors a verdict was reached.
+// TrustView says which lists and anchors a verdict is based on.
 type TrustView struct {
 	Lists   string  `json:"lists" enum:"loaded,stale,none" doc:"European trusted lists: loaded; stale, past their next update; none"`
 	Issued  *string `json:"issued" doc:"when the list of lists was issued"`
@@ -103,7 +102,7 @@ func (r *Report) at() time.Time {
 	return r.Conclusions.At
 }
 
-// ListOfLists is the state of the list of lists; nil where none is held.
+// ListOfLists is the state of the list of lists; nil if there is none.
 func (r *Report) ListOfLists() *ListState {
 	if lists := r.Facts.TrustState.Lists; len(lists) > 0 && lists[0].Verified {
 		return &lists[0]

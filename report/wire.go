@@ -13,7 +13,7 @@ import (
 
 const wireTime = "2006-01-02 15:04:05.000+00:00"
 
-// stamp writes a time as the contract does; the zero time is null.
+// stamp formats a time for the API; the zero time is null.
 func stamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -22,8 +22,8 @@ func stamp(t time.Time) *string {
 	return &text
 }
 
-// wireText is t.Format(wireTime) without reading the layout: 0.1 µs for 0.6, and a
-// report has seven of them.
+// wireText is t.Format(wireTime) without parsing the layout: 0.1 µs instead of 0.6, and a report
+// has seven times.
 func wireText(t time.Time) string {
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
@@ -39,10 +39,9 @@ func wireText(t time.Time) string {
 	return string(b)
 }
 
-// View is the verification report of the published contract (A3 of the seed
-// and its additions): what POST /verify answers and rogito verify --json
-// prints. Fields that are not known are null; PlainDocument alone is left out
-// where nobody asked for it, and null where there is none.
+// View is the verification report of the API: what POST /verify answers and rogito verify --json
+// prints. Unknown fields are null; only PlainDocument is omitted if it was not asked for, and null
+// if there is none.
 type View struct {
 	File             string     `json:"file,omitempty" doc:"name of the file; on the command line only"`
 	CheckDate        *string    `json:"checkDate" doc:"the time that the verdict is for"`
@@ -51,7 +50,7 @@ type View struct {
 	NrOfSignatures   int        `json:"nrOfSignatures" doc:"length of signatureReportList"`
 	OverallVerified  bool       `json:"overallVerified" doc:"there is a signature, every one is TOTAL-PASSED, and together they cover what counts"`
 	Indication       Indication `json:"indication" doc:"TOTAL-PASSED, TOTAL-FAILED or INDETERMINATE: of the document as a whole"`
-	// TimestampsVerified: nobody signed, and all time-stamps pass.
+	// TimestampsVerified: there is no signature, and all time-stamps pass.
 	TimestampsVerified bool            `json:"timestampsVerified" doc:"nobody signed, and all time-stamps pass"`
 	SignedFiles        []string        `json:"signedFiles" doc:"of a container: files that a signature covers"`
 	UnsignedFiles      []string        `json:"unsignedFiles" doc:"of a container: files that none covers"`
@@ -113,7 +112,7 @@ type SignatureView struct {
 	Findings           []FindingView   `json:"findings" doc:"errors, warnings and information, by code"`
 }
 
-// FindingView is something that was found, for programs and for people.
+// FindingView is a finding, for programs and for people.
 type FindingView struct {
 	Code     string   `json:"code" doc:"a stable word, listed in docs/findings.md: CERT_REVOKED, PDF_REPAIRED"`
 	Severity string   `json:"severity" enum:"error,warning,info" doc:"how grave it is"`
@@ -142,7 +141,7 @@ type TimestampView struct {
 	Findings        []FindingView `json:"findings" doc:"errors, warnings and information, by code"`
 }
 
-// NoteView is a note of the contract.
+// NoteView is a note of the API.
 type NoteView struct {
 	Policy      int    `json:"policy" doc:"0 the default policy, 1 the operator's"`
 	About       int    `json:"about" doc:"index of the signature, -1 the document"`
@@ -151,22 +150,22 @@ type NoteView struct {
 	Description string `json:"description" doc:"in a sentence"`
 }
 
-// Plain is the signed content of a document, base64; nil where there is none,
-// which is null in JSON.
+// Plain is the signed content of a document in base64; nil, which is null in JSON, if there is
+// none.
 type Plain struct{ Base64 *string }
 
 // MarshalJSON writes the content, or null.
 func (p Plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.Base64) }
 
-// UnmarshalText reads the content.
+// UnmarshalText sets the content.
 func (p *Plain) UnmarshalText(text []byte) error {
 	s := string(text)
 	p.Base64 = &s
 	return nil
 }
 
-// View writes the report in the words of the contract, its texts in a language
-// ("en", "it"); withPlain includes the signed content.
+// View converts the report to the API's form, with texts in a language ("en", "it"); withPlain
+// includes the signed content.
 func (r *Report) View(withPlain bool, lang string) (*View, error) {
 	c := r.Conclusions
 	v := &View{
@@ -194,7 +193,7 @@ func (r *Report) View(withPlain bool, lang string) (*View, error) {
 	return v, nil
 }
 
-// plainText is the signed content in base64; nil where there is none.
+// plainText is the signed content in base64, or nil.
 func (r *Report) plainText() (*string, error) {
 	if r.Plain == nil {
 		return nil, nil
@@ -203,7 +202,7 @@ func (r *Report) plainText() (*string, error) {
 	return &text, err
 }
 
-// encoded is a document in base64, without a second copy of either.
+// encoded is a document in base64, avoiding a second copy of either.
 func encoded(src ades.Source) (string, error) {
 	var b strings.Builder
 	b.Grow(base64.StdEncoding.EncodedLen(int(src.Size())))
@@ -215,13 +214,13 @@ func encoded(src ades.Source) (string, error) {
 	return b.String(), err
 }
 
-// Valid reports whether there is a signature, every one is TOTAL-PASSED, and
-// together they cover what counts.
+// Valid reports whether there is a signature, every one is TOTAL-PASSED, and together they cover
+// all relevant parts.
 func (r *Report) Valid() bool {
 	return len(r.Conclusions.Signatures) > 0 && r.Conclusions.Indication == TotalPassed
 }
 
-// Format is that of the outermost layer, "" when nothing is signed.
+// Format is that of the outermost layer, or "" if nothing is signed.
 func (r *Report) Format() string {
 	for _, l := range r.Facts.Layers {
 		if l.Document != nil && l.Document.Format != ades.ZIP && l.Document.Format != ades.Mail {
@@ -231,7 +230,7 @@ func (r *Report) Format() string {
 	return ""
 }
 
-// list is never null on the wire.
+// list is never null in JSON.
 func list(names []string) []string {
 	if names == nil {
 		return []string{}
@@ -282,7 +281,7 @@ func (r *Report) signatureView(c *Conclusion, lang string) SignatureView {
 	return v
 }
 
-// digestOf is the digest over the content, which is what callers mean.
+// digestOf is the digest algorithm of the content, which is what callers expect.
 func digestOf(s *ades.Signature) string {
 	if s.Algorithm.Content != "" {
 		return s.Algorithm.Content
@@ -327,7 +326,7 @@ func (r *Report) timestampView(c *Conclusion, lang string) TimestampView {
 	return v
 }
 
-// findings are messages as clients match on them.
+// findings converts messages to the form that clients match on.
 func findings(list []Message, lang string) []FindingView {
 	out := []FindingView{}
 	for _, m := range list {
@@ -350,7 +349,7 @@ func texts(c *Conclusion, sev Severity, lang string) []string {
 	return out
 }
 
-// notes are all messages in the contract's form; -1 is about the document.
+// notes converts all messages to the API's form; -1 means the document.
 func (r *Report) notes(lang string) []NoteView {
 	out := []NoteView{}
 	p := 0
@@ -379,7 +378,7 @@ func sandboxed() Message {
 	return Message{Severity: SeverityWarning, Block: "sandbox", Text: p.Text, Code: p.Code}
 }
 
-// sentence is a message in a language, with times as on the wire.
+// sentence is a message in a language, with times in the API's form.
 func sentence(m Message, lang string) string {
 	if text, ok := finding.Text(lang, m.Code, m.Values, nil); ok {
 		return text

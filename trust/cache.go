@@ -21,12 +21,11 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Cache keeps fetched answers until they end. Its zero value is ready.
-// Revocation lists of more than a quarter of a megabyte lie on disk and are
-// searched there.
+// Cache keeps fetched answers until they expire. Its zero value is ready to use. Revocation lists
+// of more than a quarter of a megabyte are stored on disk and searched there.
 type Cache struct {
-	// Dir is a folder for large revocation lists, which outlive the process
-	// there. Empty means files without a name among the system's temporary ones.
+	// Dir is a folder for large revocation lists, which then survive a restart. If it is empty,
+	// unnamed temporary files are used.
 	Dir string
 
 	mu      sync.Mutex
@@ -37,11 +36,11 @@ type Cache struct {
 
 type cached struct {
 	body  []byte
-	at    time.Time // it was asked for
+	at    time.Time // when it was requested
 	until time.Time
 }
 
-// list is a revocation list that was fetched.
+// list is a fetched revocation list.
 type list struct {
 	id string
 	*pkix.CRL
@@ -51,7 +50,7 @@ type list struct {
 // Bounds on what the cache holds.
 const (
 	maxCacheBytes = 64 << 20  // in memory
-	keptInMemory  = 256 << 10 // a list larger than this lies on disk
+	keptInMemory  = 256 << 10 // larger lists are stored on disk
 	maxLists      = 128
 	maxDisk       = 1 << 30
 	listLife      = time.Hour
@@ -74,15 +73,15 @@ func (c *Cache) put(key string, body []byte, at, until time.Time) {
 	c.entries[key] = cached{body, at, until}
 }
 
-// forget has something asked for again.
-func (c *Cache) forget(key string) {
+// remove removes an answer, so that it is requested again.
+func (c *Cache) remove(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.size -= len(c.entries[key].body)
 	delete(c.entries, key)
 }
 
-// list is what is known of an address: in this process, or from one before it.
+// list returns the cached list of an address, from this process or an earlier one.
 func (c *Cache) list(url string, now time.Time) *list {
 	c.mu.Lock()
 	l := c.lists[url]
@@ -96,8 +95,8 @@ func (c *Cache) list(url string, now time.Time) *list {
 	return l
 }
 
-// keep takes a list in as it arrives. Its signature is for others to check.
-func (c *Cache) keep(url string, r io.Reader, now time.Time) (*list, error) {
+// store stores a list as it arrives. It does not check its signature.
+func (c *Cache) store(url string, r io.Reader, now time.Time) (*list, error) {
 	in := io.LimitReader(dearmoured(r), maxCRL+1)
 	head, err := io.ReadAll(io.LimitReader(in, keptInMemory+1))
 	if err != nil {
@@ -118,7 +117,7 @@ func (c *Cache) keep(url string, r io.Reader, now time.Time) (*list, error) {
 	return l, nil
 }
 
-// end says until when a list is good that was fetched then.
+// end sets until when a list fetched at that time is used.
 func (l *list) end(fetched time.Time) {
 	l.until = fetched.Add(listLife)
 	if l.NextUpdate.After(fetched) && l.NextUpdate.Before(l.until) {
@@ -139,7 +138,7 @@ func (c *Cache) remember(url string, l *list) {
 				oldest = u
 			}
 		}
-		delete(c.lists, oldest) // whoever still reads it does so; then its file is closed
+		delete(c.lists, oldest) // its file is closed once the last reader is done
 	}
 	c.lists[url] = l
 }
@@ -160,7 +159,7 @@ func (c *Cache) spill(url string, r io.Reader) (*list, error) {
 		l, err = open(f, n, hex.EncodeToString(h.Sum(nil)))
 	}
 	if err == nil && c.Dir != "" {
-		err = os.Rename(f.Name(), c.path(url)) // what is no list never gets its name
+		err = os.Rename(f.Name(), c.path(url)) // only a parsed list gets its final name
 	}
 	if err != nil || c.Dir == "" {
 		_ = os.Remove(f.Name()) // open files need no name
@@ -195,7 +194,7 @@ func (c *Cache) create() (*os.File, error) {
 	return os.CreateTemp(c.Dir, "part-*")
 }
 
-// path of the list of an address.
+// path is the file name of an address's list.
 func (c *Cache) path(url string) string {
 	h := sha256.Sum256([]byte(url))
 	return filepath.Join(c.Dir, hex.EncodeToString(h[:])+listSuffix)
@@ -203,7 +202,7 @@ func (c *Cache) path(url string) string {
 
 const listSuffix = ".crl"
 
-// restore opens a list that an earlier process fetched.
+// restore opens a list fetched by an earlier process.
 func (c *Cache) restore(url string) *list {
 	f, err := os.Open(c.path(url))
 	if err != nil {
@@ -229,7 +228,7 @@ func (c *Cache) restore(url string) *list {
 	return l
 }
 
-// tidy removes what is old, half written, or too much.
+// tidy removes old and incomplete files, and those over the limit.
 func (c *Cache) tidy() {
 	files, err := os.ReadDir(c.Dir)
 	if err != nil {
@@ -261,7 +260,7 @@ func (c *Cache) tidy() {
 	}
 }
 
-// dearmoured takes PEM and bare base64 off a stream.
+// dearmoured decodes PEM and bare base64 while reading.
 func dearmoured(r io.Reader) io.Reader {
 	b := bufio.NewReader(r)
 	start, _ := b.Peek(64)
@@ -271,7 +270,7 @@ func dearmoured(r io.Reader) io.Reader {
 	return base64.NewDecoder(base64.StdEncoding, &armour{in: b})
 }
 
-// armour passes on the letters of PEM or base64: no boundary lines, no spaces.
+// armour passes on the characters of PEM or base64, without boundary lines and spaces.
 type armour struct {
 	in   *bufio.Reader
 	line []byte

@@ -8,10 +8,9 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Complete reports whether the documents themselves carry what the chains of
-// the certificates need: revocation data for every certificate up to an
-// anchor, or where none is known up to the last certificate, the chains of
-// responders included. It is what LT means.
+// Complete reports whether the documents themselves carry what the chains of the certificates need:
+// revocation data for every certificate below the anchor, or below the last certificate if there is
+// no anchor, including the chains of responders. This is what defines level LT.
 func Complete(f *report.Facts, certs ...[]byte) bool {
 	w := completeness{f, map[string]bool{}}
 	for _, der := range certs {
@@ -29,7 +28,7 @@ type completeness struct {
 
 func (w completeness) leaf(id string, depth int) bool {
 	if w.busy[id] || depth > responderDepth {
-		return true // judged further up
+		return true // already being judged further up
 	}
 	w.busy[id] = true
 	for _, p := range w.facts.Paths[id] {
@@ -42,7 +41,7 @@ func (w completeness) leaf(id string, depth int) bool {
 
 func (w completeness) path(p *report.Path, depth int) bool {
 	if p.Anchor == nil && !p.Complete {
-		return w.exempt(p.Certificates[0], depth > 0) // it ends in the middle, as DSS sees it too
+		return w.exempt(p.Certificates[0], depth > 0) // an incomplete chain is judged as DSS does
 	}
 	for i, id := range p.Certificates[:len(p.Certificates)-1] {
 		if !w.exempt(id, depth > 0 && i == 0) && !w.revocation(id, depth) {
@@ -52,8 +51,8 @@ func (w completeness) path(p *report.Path, depth int) bool {
 	return true
 }
 
-// exempt certificates are never asked about: those of responders that say so,
-// and short-lived ones.
+// exempt reports whether a certificate needs no revocation data: short-lived ones, and those of
+// responders with OCSPNoCheck.
 func (w completeness) exempt(id string, responder bool) bool {
 	c := w.facts.Certificates[id]
 	return c != nil && (c.ShortTerm || responder && c.OCSPNoCheck && slices.Contains(c.ExtKeyUsage, pkix.EKUOCSPSigning))
@@ -61,7 +60,7 @@ func (w completeness) exempt(id string, responder bool) bool {
 
 func (w completeness) revocation(id string, depth int) bool {
 	for _, r := range w.facts.Revocations[id] {
-		// Adobe's attribute is not validation data in the sense of EN 319 142.
+		// Adobe's attribute is not validation data as defined by EN 319 142.
 		if r.Origin == fromNetwork || r.Origin == "adbe-revocationInfoArchival" || r.Status == "unknown" {
 			continue
 		}

@@ -15,8 +15,8 @@ var usageNames = []string{
 	"keyAgreement", "keyCertSign", "cRLSign", "encipherOnly", "decipherOnly",
 }
 
-// oidShortTerm is ext-etsi-valassured-ST-certs of EN 319 412-1: the
-// certificate lives so short that it is never revoked.
+// oidShortTerm is ext-etsi-valassured-ST-certs of EN 319 412-1: the certificate's lifetime is so
+// short that it is never revoked.
 const oidShortTerm = "0.4.0.194121.2.1"
 
 // certificateFacts describes a certificate for the report.
@@ -46,7 +46,7 @@ func certificateFacts(c *pkix.Certificate, selfSigned bool) *report.Certificate 
 		f.QC = &report.QC{Compliance: q.Compliance, SSCD: q.SSCD, Types: q.Types, Countries: q.Countries}
 	}
 	f.LegalPerson = legalPerson(c)
-	if names := f.Subject + f.Issuer; strings.ContainsAny(names, "xX") { // as SANDBOX has, and few others
+	if names := f.Subject + f.Issuer; strings.ContainsAny(names, "xX") { // fast path: few names have an X, as SANDBOX does
 		f.Sandbox = strings.Contains(strings.ToUpper(names), "SANDBOX")
 	}
 	return f
@@ -76,8 +76,8 @@ func keyName(c *pkix.Certificate) string {
 	return c.KeyAlgorithm.OID
 }
 
-// legalPerson: an organisation identifier and nobody's own name, or QcType
-// eseal.
+// legalPerson reports whether the subject is a legal person: QcType is eseal, or there is an
+// organization identifier and no name of a natural person.
 func legalPerson(c *pkix.Certificate) bool {
 	if c.QcStatements.HasType("eseal") {
 		return true

@@ -17,7 +17,7 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Bounds on what strangers' servers may send.
+// Bounds on the answers of other servers.
 const (
 	maxOCSP   = 1 << 20
 	maxCRL    = 96 << 20
@@ -33,7 +33,7 @@ func (s *Store) cache() *Cache {
 	return &s.own
 }
 
-// fetch gets or posts under the store's limits.
+// fetch performs a GET or POST under the store's limits.
 func (s *Store) fetch(ctx context.Context, url string, body []byte, limit int64) (b []byte, err error) {
 	err = s.stream(ctx, url, body, func(r io.Reader) error {
 		b, err = io.ReadAll(io.LimitReader(r, limit+1))
@@ -48,7 +48,7 @@ func (s *Store) fetch(ctx context.Context, url string, body []byte, limit int64)
 	return b, nil
 }
 
-// stream hands an answer over as it comes.
+// stream passes the answer to read as it arrives.
 func (s *Store) stream(ctx context.Context, url string, body []byte, read func(io.Reader) error) error {
 	timeout := s.FetchTimeout
 	if timeout == 0 {
@@ -81,10 +81,10 @@ func (s *Store) stream(ctx context.Context, url string, body []byte, read func(i
 	return nil
 }
 
-// once makes one fetch per key at a time; the others wait for its result. The
-// fetch ends by its own timeout, not with the caller who came first, and a
-// panic in it is an error: it runs where nobody would catch it.
-func once[T any](ctx context.Context, s *Store, key string, fetch func(context.Context) (T, error)) (v T, err error) {
+// sharedFetch runs one fetch per key at a time, with other callers waiting for its result. The
+// fetch ends by its own timeout, not with the first caller, and a panic in it becomes an error
+// since it runs in a goroutine of its own.
+func sharedFetch[T any](ctx context.Context, s *Store, key string, fetch func(context.Context) (T, error)) (v T, err error) {
 	done := s.flight.DoChan(key, func() (_ any, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -102,9 +102,8 @@ func once[T any](ctx context.Context, s *Store, key string, fetch func(context.C
 	}
 }
 
-// fetchOCSP asks the certificate's responders in turn. An answer that was asked for and
-// given before since is taken only where it promises a next one, or where nobody gives a
-// newer one.
+// fetchOCSP asks the certificate's responders in turn. A cached answer from before since is used
+// only if it promises a next update, or if no responder has a newer one.
 func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, now, since time.Time) ([]byte, error) {
 	var old []byte
 	err := errNoAddress
@@ -118,7 +117,7 @@ func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, n
 			old = known.body
 		}
 		var b []byte
-		if b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
+		if b, err = sharedFetch(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
 			return b, nil
 		}
 	}
@@ -128,8 +127,8 @@ func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, n
 	return nil, err
 }
 
-// surpassed reports whether an answer of before a time promises no next one: newer
-// information is there at any time then (RFC 6960, 4.2.2.1).
+// surpassed reports whether an answer from before that time has no next update: newer information
+// is then available at any time (RFC 6960, 4.2.2.1).
 func surpassed(answer []byte, since time.Time) bool {
 	o, err := pkix.ParseOCSPResponse(answer)
 	return err != nil || slices.ContainsFunc(o.Responses, func(r pkix.SingleResponse) bool {
@@ -148,7 +147,7 @@ func (s *Store) askOCSP(ctx context.Context, url string, cert, issuer *pkix.Cert
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", url, err)
 	}
-	// A responder may leave the nonce out; a wrong one is somebody else's answer.
+	// A responder may omit the nonce; a wrong one belongs to another request.
 	if o.Nonce != nil && !bytes.Contains(o.Nonce, nonce) {
 		return nil, fmt.Errorf("%s: nonce does not match", url)
 	}
@@ -165,7 +164,7 @@ func (s *Store) askOCSP(ctx context.Context, url string, cert, issuer *pkix.Cert
 	return nil, fmt.Errorf("%s: answer is about another certificate", url)
 }
 
-// fetchCRL gets the certificate's list.
+// fetchCRL fetches the certificate's revocation list.
 func (s *Store) fetchCRL(ctx context.Context, cert *pkix.Certificate, now time.Time) (*list, error) {
 	err := errNoAddress
 	tried := 0
@@ -187,16 +186,16 @@ func (s *Store) crlAt(ctx context.Context, url string, now time.Time) (*list, er
 	if l := s.cache().list(url, now); l != nil {
 		return l, nil
 	}
-	return once(ctx, s, "crl "+url, func(ctx context.Context) (l *list, err error) {
+	return sharedFetch(ctx, s, "crl "+url, func(ctx context.Context) (l *list, err error) {
 		err = s.stream(ctx, url, nil, func(r io.Reader) error {
-			l, err = s.cache().keep(url, r, now)
+			l, err = s.cache().store(url, r, now)
 			return err
 		})
 		return l, err
 	})
 }
 
-// dearmour takes PEM and bare base64 off.
+// dearmour decodes PEM and bare base64.
 func dearmour(b []byte) []byte {
 	if p, _ := pem.Decode(b); p != nil {
 		return p.Bytes
@@ -209,8 +208,8 @@ func dearmour(b []byte) []byte {
 	return b
 }
 
-// fetchIssuers gets the certificates that authority information access
-// points to: one certificate, or a PKCS#7 bundle, which is searched.
+// fetchIssuers fetches the certificates that authority information access points to: one
+// certificate, or a PKCS#7 bundle, which is searched.
 func (s *Store) fetchIssuers(ctx context.Context, cert *pkix.Certificate, now time.Time) ([]*pkix.Certificate, error) {
 	err := errNoAddress
 	for _, url := range cert.IssuerURLs[:min(len(cert.IssuerURLs), 3)] {
@@ -218,7 +217,7 @@ func (s *Store) fetchIssuers(ctx context.Context, cert *pkix.Certificate, now ti
 		known, ok := s.cache().get(key, now)
 		b := known.body
 		if !ok {
-			b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
+			b, err = sharedFetch(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
 			if err != nil {
 				continue
 			}

@@ -13,7 +13,7 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Bounds of one gathering.
+// Bounds per document.
 const (
 	maxCertificates = 4096
 	maxEvidence     = 2048
@@ -21,8 +21,7 @@ const (
 	responderDepth  = 3
 )
 
-// gathering is the work of finding the facts about the certificates of one
-// document.
+// gathering collects the facts about the certificates of one document.
 type gathering struct {
 	store   *Store
 	ctx     context.Context
@@ -32,17 +31,16 @@ type gathering struct {
 	facts   *report.Facts
 	fetches int
 	network bool
-	since   time.Time // where answers go into a document: how old they may be
+	since   time.Time // for answers that go into a document: how old they may be
 	asked   map[string]bool
 	noted   map[string]bool
-	held    map[*byte]bool // evidence seen, by where it lies: signers share it
-	ocsps   int            // responses whose certificates were taken in
+	held    map[*byte]bool // evidence already read, by address, since signers share it
+	ocsps   int            // responses whose certificates are in the pool
 }
 
-// Gather completes the facts of documents that were read: paths of every
-// signer and time-stamping unit, and revocation data for every certificate on
-// them. It never fails: what could not be had is missing from the facts, with
-// a note.
+// Gather completes the facts of documents: paths of every signer and time-stamping unit, and
+// revocation data for every certificate on them. It never fails: what is unavailable is missing
+// from the facts, with a note.
 func (s *Store) Gather(ctx context.Context, facts *report.Facts, now time.Time) {
 	g := s.gathering(ctx, now, facts)
 	var leaves []*pkix.Certificate
@@ -84,8 +82,8 @@ func (g *gathering) note(k *finding.Kind, values ...any) {
 	}
 }
 
-// collect takes in the certificates and evidence of a document and lists the
-// certificates that need a path.
+// collect adds the certificates and evidence of a document and lists the certificates that need a
+// path.
 func (g *gathering) collect(d *ades.Document, leaves *[]*pkix.Certificate) {
 	g.evidence(d.Evidence)
 	for _, t := range d.Timestamps {
@@ -150,7 +148,7 @@ func (g *gathering) evidence(list []ades.Evidence) {
 	g.responders()
 }
 
-// responders takes in the certificates of the responses that came since.
+// responders adds the certificates of the responses added since the last call.
 func (g *gathering) responders() {
 	for ; g.ocsps < len(g.ev.ocsps); g.ocsps++ {
 		o := g.ev.ocsps[g.ocsps]
@@ -174,15 +172,15 @@ func (g *gathering) leaf(c *pkix.Certificate, depth int) {
 		for _, cert := range f.certs {
 			g.describe(cert)
 		}
-		// Strangers are asked about the paths up to the first that somebody
-		// vouches for today; the others are for what the document brings.
-		g.along(f, depth, !reliable)
+		// Revocation data is fetched for the paths up to the first with a trusted anchor; the
+		// others use only what the document carries.
+		g.gatherAlong(f, depth, !reliable)
 		reliable = reliable || f.anchor != nil && (f.anchor.Operator || slices.ContainsFunc(f.anchor.Services, func(s *report.Service) bool { return s.GrantedAt(g.now) }))
 	}
 }
 
-// paths finds the paths of a certificate, and fetches the issuers that are missing.
-func (g *gathering) paths(c *pkix.Certificate) []found {
+// paths finds the paths of a certificate, and fetches missing issuers.
+func (g *gathering) paths(c *pkix.Certificate) []foundPath {
 	founds := g.store.pathsOf(c, g.pool)
 	for round := 0; g.network && g.ctx.Err() == nil && round < 4 && founds[0].anchor == nil; round++ {
 		if !g.climb(founds[0].certs) {
@@ -193,8 +191,7 @@ func (g *gathering) paths(c *pkix.Certificate) []found {
 	return founds
 }
 
-// climb fetches the issuer of a path's last certificate; false when there is
-// nothing new.
+// climb fetches the issuer of a path's last certificate. It is false if there is nothing new.
 func (g *gathering) climb(c chain) bool {
 	top := c[len(c)-1]
 	if g.store.selfSigned(top, g.pool.work) || g.asked["up"+top.ID()] || g.fetches >= maxFetches {
@@ -215,8 +212,8 @@ func (g *gathering) climb(c chain) bool {
 	return true
 }
 
-// along gathers revocation data for every certificate below the end of a path.
-func (g *gathering) along(f found, depth int, fetch bool) {
+// gatherAlong gathers revocation data for every certificate below the end of a path.
+func (g *gathering) gatherAlong(f foundPath, depth int, fetch bool) {
 	for i, cert := range f.certs[:len(f.certs)-1] {
 		issuer := f.certs[i+1]
 		if g.ctx.Err() != nil {
@@ -226,7 +223,7 @@ func (g *gathering) along(f found, depth int, fetch bool) {
 			continue
 		}
 		revs := g.store.revocations(cert, issuer, &g.ev, g.pool)
-		exempt := cert.OCSPNoCheck && depth > 0 && i == 0 // a responder that is not asked about
+		exempt := cert.OCSPNoCheck && depth > 0 && i == 0 // the responder's certificate needs no revocation data
 		if g.network && fetch && f.anchor != nil && !exempt && !g.current(revs) {
 			if all := g.fetchRevocation(cert, issuer); all != nil {
 				revs = all
@@ -246,7 +243,7 @@ func (g *gathering) along(f found, depth int, fetch bool) {
 	}
 }
 
-// current reports whether there is data that still speaks for now.
+// current reports whether there is data that is valid now.
 func (g *gathering) current(revs []*report.Revocation) bool {
 	for _, r := range revs {
 		if !r.NextUpdate.IsZero() && r.NextUpdate.After(g.now) && !r.ThisUpdate.After(g.now) {
@@ -256,9 +253,8 @@ func (g *gathering) current(revs []*report.Revocation) bool {
 	return false
 }
 
-// fetchRevocation asks OCSP first and takes the list when that fails. It returns
-// all statements about the certificate that there are then; nil where nothing
-// came.
+// fetchRevocation asks OCSP first and falls back to the revocation list. It returns all statements
+// about the certificate known by then, or nil if nothing was fetched.
 func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) []*report.Revocation {
 	if g.asked[cert.ID()] || g.fetches >= maxFetches {
 		return nil
@@ -287,11 +283,11 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) []*report.Re
 	return g.store.revocations(cert, issuer, &g.ev, g.pool)
 }
 
-// describe writes a certificate into the facts.
+// describe adds a certificate to the facts.
 func (g *gathering) describe(c *pkix.Certificate) {
 	if g.facts.Certificates[c.ID()] == nil {
 		self := g.store.selfSigned(c, g.pool.work)
-		key := c.ID() + strconv.FormatBool(self) // where there is no work left, it is not found to be
+		key := c.ID() + strconv.FormatBool(self) // with no work left, self-signed is false
 		f, known := g.store.facts.Get(key)
 		if !known {
 			f = certificateFacts(c, self)
@@ -301,5 +297,5 @@ func (g *gathering) describe(c *pkix.Certificate) {
 	}
 }
 
-// fromNetwork is the origin of evidence that the document does not carry.
+// fromNetwork is the origin of evidence that is not in the document.
 const fromNetwork = "network"

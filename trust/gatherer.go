@@ -10,28 +10,28 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Gatherer collects what LT levels carry. It implements ades.Gatherer.
+// Gatherer collects the validation data of level LT. It implements ades.Gatherer.
 type Gatherer struct {
 	Store *Store
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Large, where set, is told of revocation data of more than a megabyte that
-	// goes into a document, which grows by as much.
+	// Large, if set, is called for revocation data of more than a megabyte that goes into a
+	// document, which grows by as much.
 	Large func(ctx context.Context, subject string, size int64)
 }
 
 var _ ades.Gatherer = (*Gatherer)(nil)
 
-// Gather finds chains and revocation data for the leaves: up to an anchor, or
-// where none is known up to a self-signed certificate. What is missing is
-// named in an *ades.MissingError, certificate by certificate.
+// Gather finds chains and revocation data for the leaves, up to an anchor, or a self-signed
+// certificate if there is no anchor. Missing data is listed per certificate in an
+// *ades.MissingError.
 func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bundle) (ades.Bundle, error) {
 	now := time.Now()
 	if g.Now != nil {
 		now = g.Now()
 	}
 	w := &collector{g: g.Store.gathering(ctx, now, new(report.Facts)), seen: map[string]bool{}, large: g.Large}
-	w.g.since = now.Truncate(time.Second) // answers have whole seconds
+	w.g.since = now.Truncate(time.Second) // times in answers have whole seconds
 	for _, der := range carried.Certificates {
 		w.g.add(der)
 	}
@@ -55,9 +55,8 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 	return w.out, nil
 }
 
-// Chain puts the certificates that came with a leaf in the order of a path,
-// each issued by the next. What is missing is fetched from where the
-// certificates say that their issuers are.
+// Chain orders the certificates that came with a leaf into a path, each issued by the next. Missing
+// issuers are fetched from the addresses in the certificates.
 func (s *Store) Chain(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (path [][]byte, err error) {
 	g := s.gathering(ctx, now, new(report.Facts))
 	c, err := g.start(leaf, others)
@@ -70,8 +69,8 @@ func (s *Store) Chain(ctx context.Context, leaf []byte, others [][]byte, now tim
 	return path, nil
 }
 
-// Known is what is known of a certificate without asking anybody: its paths, and
-// what trusted lists say of those on them.
+// Known returns what is known of a certificate without network access: its paths, and what trusted
+// lists say of the certificates on them.
 func (s *Store) Known(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (*report.Facts, error) {
 	facts := new(report.Facts)
 	g := s.gathering(ctx, now, facts)
@@ -85,9 +84,9 @@ func (s *Store) Known(ctx context.Context, leaf []byte, others [][]byte, now tim
 	return facts, nil
 }
 
-// Revoked is what says that a certificate is revoked or suspended, of all that can
-// be had now; nil where nothing does. Its responder is asked afresh; a list is good
-// for as long as it is kept.
+// Revoked returns a statement that a certificate is revoked or suspended, or nil if none can be
+// obtained now. The responder is always asked again; a cached revocation list is used until it
+// expires.
 func (s *Store) Revoked(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (*report.Revocation, error) {
 	facts := new(report.Facts)
 	g := s.gathering(ctx, now, facts)
@@ -96,7 +95,7 @@ func (s *Store) Revoked(ctx context.Context, leaf []byte, others [][]byte, now t
 		return nil, err
 	}
 	for _, url := range c.OCSPServers {
-		s.cache().forget("ocsp " + url + " " + c.ID())
+		s.cache().remove("ocsp " + url + " " + c.ID())
 	}
 	g.leaf(c, 0)
 	for _, r := range facts.Revocations[c.ID()] {
@@ -120,7 +119,7 @@ func (g *gathering) start(leaf []byte, others [][]byte) (*pkix.Certificate, erro
 	return c, nil
 }
 
-// largeEvidence is what Gatherer.Large is told of.
+// largeEvidence is the size from which Gatherer.Large is called.
 const largeEvidence = 1 << 20
 
 type collector struct {
@@ -131,7 +130,7 @@ type collector struct {
 	large   func(ctx context.Context, subject string, size int64)
 }
 
-func (w *collector) once(id string) bool {
+func (w *collector) firstTime(id string) bool {
 	if w.seen[id] {
 		return false
 	}
@@ -145,7 +144,7 @@ func (w *collector) lacks(c *pkix.Certificate, what, why string) {
 
 // prove collects the chain of a certificate and revocation data along it.
 func (w *collector) prove(c *pkix.Certificate, depth int) {
-	if !w.once("proved " + c.ID()) {
+	if !w.firstTime("proved " + c.ID()) {
 		return
 	}
 	best := w.g.paths(c)[0]
@@ -155,19 +154,19 @@ func (w *collector) prove(c *pkix.Certificate, depth int) {
 		w.lacks(top, "issuer certificate", w.reason("its issuer is not in the document, among the anchors or at an address it names"))
 	}
 	for _, cert := range path {
-		if w.once("cert " + cert.ID()) {
+		if w.firstTime("cert " + cert.ID()) {
 			w.out.Certificates = append(w.out.Certificates, cert.Raw)
 		}
 	}
 	for i, cert := range path[:len(path)-1] {
 		if cert.OCSPNoCheck && depth > 0 && i == 0 {
-			continue // a responder that is not asked about
+			continue // the responder's certificate needs no revocation data
 		}
 		w.revocation(cert, path[i+1], depth)
 	}
 }
 
-// reason is the last note of the gathering, which says what went wrong.
+// reason returns the last note of the gathering, which says what went wrong.
 func (w *collector) reason(fallback string) string {
 	if n := w.g.facts.Notes; len(n) > 0 {
 		return n[len(n)-1].Text
@@ -176,7 +175,7 @@ func (w *collector) reason(fallback string) string {
 }
 
 func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
-	if !w.once("rev " + cert.ID()) {
+	if !w.firstTime("rev " + cert.ID()) {
 		return
 	}
 	revs := w.g.store.revocations(cert, issuer, &w.g.ev, w.g.pool)
@@ -200,9 +199,9 @@ func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
 	}
 }
 
-// addEvidence puts the evidence with that id, about a certificate, into the bundle.
+// addEvidence adds the evidence with that id, about a certificate, to the bundle.
 func (w *collector) addEvidence(about *pkix.Certificate, id string) error {
-	if !w.once("ev " + id) {
+	if !w.firstTime("ev " + id) {
 		return nil
 	}
 	for _, o := range w.g.ev.ocsps {

@@ -23,8 +23,8 @@ const (
 // maxComparisons bounds the work of name constraints on one certificate.
 const maxComparisons = 250_000
 
-// nameState is permitted_subtrees and excluded_subtrees of RFC 5280 6.1.2.
-// Permitted subtrees of several certificates must all hold.
+// nameState has permitted_subtrees and excluded_subtrees of RFC 5280, 6.1.2. A name must be within
+// the permitted subtrees of every certificate that has some.
 type nameState struct {
 	permitted [][]pkix.GeneralName
 	excluded  []pkix.GeneralName
@@ -80,7 +80,7 @@ func mask(b []byte) bool {
 	return true
 }
 
-// check is RFC 5280 6.1.3 (b) and (c).
+// check is RFC 5280, 6.1.3 (b) and (c).
 func (n *nameState) check(c *pkix.Certificate, leaf bool, problem func(*finding.Kind, ...any)) {
 	if len(n.permitted) == 0 && len(n.excluded) == 0 || (c.SelfIssued() && !leaf) {
 		return
@@ -104,8 +104,8 @@ func total(sets [][]pkix.GeneralName) (n int) {
 	return n
 }
 
-// namesOf lists the names that constraints apply to: the subject, its mail
-// addresses when there are none among the alternative names, and those.
+// namesOf lists the names that constraints apply to: the subject, the alternative names, and the
+// subject's mail addresses if no alternative name is one.
 func namesOf(c *pkix.Certificate) []pkix.GeneralName {
 	var out []pkix.GeneralName
 	if len(c.Subject) > 0 {
@@ -149,8 +149,8 @@ func (n *nameState) violated(g pkix.GeneralName) string {
 	return ""
 }
 
-// matches reports whether a name lies in a subtree. What cannot be parsed lies
-// in excluded subtrees and not in permitted ones.
+// matches reports whether a name is in a subtree. A name that cannot be parsed is in all excluded
+// subtrees and in no permitted one.
 func matches(g, tree pkix.GeneralName, excluding bool) bool {
 	switch g.Tag {
 	case directoryName:
@@ -199,7 +199,7 @@ func inDNS(name, tree string, excluding bool) bool {
 		return excluding
 	}
 	if suffix, wild := strings.CutPrefix(name, "*."); wild {
-		// A wildcard stands for its children: excluded as soon as one is.
+		// A wildcard represents its children: it is excluded as soon as one of them is.
 		if excluding && strings.HasSuffix(tree, "."+suffix) {
 			return true
 		}

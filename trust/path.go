@@ -10,28 +10,27 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Bounds of path building: a hostile document may carry thousands of
-// cross-certificates.
+// Bounds of path building: a hostile document may carry thousands of cross-certificates.
 const (
 	maxDepth      = 16
-	maxCandidates = 24  // issuers tried for one certificate
-	maxPaths      = 32  // complete paths kept for one leaf
-	maxSteps      = 400 // signature checks for one leaf
+	maxCandidates = 24  // issuers tried per certificate
+	maxPaths      = 32  // complete paths kept per leaf
+	maxSteps      = 400 // signature checks per leaf
 )
 
-// pool is the set of certificates that paths may use: those of a document,
-// the anchors, and what was fetched.
+// pool is the set of certificates that paths may use: those of a document, the anchors, and fetched
+// ones.
 type pool struct {
 	bySubject map[string][]*pkix.Certificate
 	byID      map[string]*pkix.Certificate
-	work      *work
+	work      *budget
 }
 
-func newPool(w *work) *pool {
+func newPool(w *budget) *pool {
 	return &pool{bySubject: map[string][]*pkix.Certificate{}, byID: map[string]*pkix.Certificate{}, work: w}
 }
 
-// add puts a certificate in, once.
+// add adds a certificate that is not in the pool yet.
 func (p *pool) add(c *pkix.Certificate) {
 	if p.byID[c.ID()] != nil {
 		return
@@ -40,8 +39,7 @@ func (p *pool) add(c *pkix.Certificate) {
 	p.bySubject[c.SubjectKey()] = append(p.bySubject[c.SubjectKey()], c)
 }
 
-// issuers lists who may have issued c, those with the right key identifier
-// first.
+// issuers lists possible issuers of c, those with a matching key identifier first.
 func (s *Store) issuers(c *pkix.Certificate, p *pool) []*pkix.Certificate {
 	out := slices.Clone(p.bySubject[c.IssuerKey()])
 	for _, a := range s.find(c.IssuerKey(), c.RawIssuer) {
@@ -65,35 +63,34 @@ func (s *Store) issuers(c *pkix.Certificate, p *pool) []*pkix.Certificate {
 // chain is a path under construction, leaf first.
 type chain []*pkix.Certificate
 
-// builder walks from one leaf up to every anchor it can find.
+// builder walks from a leaf up to every anchor that it can reach.
 type builder struct {
 	store *Store
 	pool  *pool
 	leaf  *pkix.Certificate
 	steps int
-	done  []found
-	loose []chain // paths that end without an anchor
+	done  []foundPath
+	loose []chain // paths without an anchor
 }
 
-type found struct {
+type foundPath struct {
 	certs  chain
 	anchor *report.Anchor
 	facts  *report.Path // set by pathsOf
 }
 
-// build returns the trusted paths of a leaf; when there is none, those that
-// end nowhere.
-func (s *Store) build(leaf *pkix.Certificate, p *pool) []found {
+// build returns the trusted paths of a leaf, or, if there are none, those without an anchor.
+func (s *Store) build(leaf *pkix.Certificate, p *pool) []foundPath {
 	b := &builder{store: s, pool: p, leaf: leaf}
 	b.walk(chain{leaf})
 	if len(b.done) > 0 {
 		return b.done
 	}
 	for _, c := range b.loose {
-		b.done = append(b.done, found{certs: c})
+		b.done = append(b.done, foundPath{certs: c})
 	}
 	if len(b.done) == 0 {
-		b.done = []found{{certs: chain{leaf}}}
+		b.done = []foundPath{{certs: chain{leaf}}}
 	}
 	return b.done
 }
@@ -102,10 +99,10 @@ func (b *builder) walk(c chain) {
 	top := c[len(c)-1]
 	extended := false
 	if a := b.store.anchor(top, b.leaf); a != nil {
-		b.done = append(b.done, found{certs: slices.Clone(c), anchor: a})
-		// What the operator trusts ends the path. A service of a list may have
-		// been withdrawn, or listed later than the one above it: that one is
-		// found as well (TS 119 615 clause 4.4 looks at every CA of the path).
+		b.done = append(b.done, foundPath{certs: slices.Clone(c), anchor: a})
+		// An operator's anchor ends the path. A service of a list may have been withdrawn, or
+		// listed later than the one above it, so the search goes on (TS 119 615, clause 4.4, looks
+		// at every CA of the path).
 		if a.Operator || top.SelfIssued() {
 			return
 		}
@@ -119,7 +116,7 @@ func (b *builder) walk(c chain) {
 	}
 	issuers := b.store.issuers(top, b.pool)
 	for _, i := range issuers[:min(len(issuers), maxCandidates)] {
-		if c.holds(i) || b.steps >= maxSteps {
+		if c.contains(i) || b.steps >= maxSteps {
 			continue
 		}
 		b.steps++
@@ -134,9 +131,9 @@ func (b *builder) walk(c chain) {
 	}
 }
 
-// holds reports whether the chain has the same name with the same key
-// already: a loop, whatever the certificates look like.
-func (c chain) holds(n *pkix.Certificate) bool {
+// contains reports whether the chain already has a certificate with the same name and key, which
+// means a loop.
+func (c chain) contains(n *pkix.Certificate) bool {
 	for _, have := range c {
 		if have.ID() == n.ID() || (have.SubjectKey() == n.SubjectKey() && bytes.Equal(have.RawSPKI, n.RawSPKI)) {
 			return true
@@ -145,13 +142,12 @@ func (c chain) holds(n *pkix.Certificate) bool {
 	return false
 }
 
-// pathsOf finds the paths of a leaf in a pool, with what RFC 5280 finds wrong
-// with them apart from time and revocation. The best come first: those to an
-// anchor without problems, shorter ones before longer.
-func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []found {
+// pathsOf finds the paths of a leaf in a pool, with their problems by RFC 5280 apart from time and
+// revocation. The best come first: those to an anchor without problems, shorter before longer.
+func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []foundPath {
 	founds := s.build(leaf, pool)
 	for i, f := range founds {
-		// A trusted list may name the anchor as one who issues certificates.
+		// A trusted list may name the anchor as an issuer of certificates.
 		listed := f.anchor != nil && slices.ContainsFunc(f.anchor.Services, (*report.Service).Issues)
 		founds[i].facts = &report.Path{
 			Anchor:   f.anchor,
@@ -162,7 +158,7 @@ func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []found {
 			founds[i].facts.Certificates = append(founds[i].facts.Certificates, c.ID())
 		}
 	}
-	rank := func(f found) int {
+	rank := func(f foundPath) int {
 		switch {
 		case !f.facts.Complete:
 			return 2
@@ -171,13 +167,13 @@ func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []found {
 		}
 		return 0
 	}
-	slices.SortStableFunc(founds, func(a, b found) int {
+	slices.SortStableFunc(founds, func(a, b foundPath) int {
 		return cmp.Or(rank(a)-rank(b), len(a.certs)-len(b.certs))
 	})
 	return founds
 }
 
-// describe names a certificate in a message.
+// describe names a certificate in messages.
 func describe(c *pkix.Certificate) string {
 	if cn := c.Subject.CommonName(); cn != "" {
 		return cn

@@ -8,9 +8,9 @@ import (
 
 const anyPolicy = "2.5.29.32.0"
 
-// policyState is the policy processing of RFC 5280 section 6.1. Nodes of one
-// depth with the same policy have the same expected set, so a level is a map
-// and the tree needs no edges: it is empty exactly when its last level is.
+// policyState is the policy processing of RFC 5280, 6.1. Nodes of one depth with the same policy
+// have the same expected set, so a level is a map and the tree needs no edges: it is empty if and
+// only if its last level is.
 type policyState struct {
 	level    map[string][]string // valid policy → expected policies
 	explicit int

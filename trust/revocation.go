@@ -11,11 +11,11 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// evidence is revocation data at hand, parsed.
+// evidence is parsed revocation data.
 type evidence struct {
 	ocsps  []ocspItem
 	crls   []crlItem
-	deltas []crlItem // those of crls that only update another
+	deltas []crlItem // the delta lists among crls
 	seen   map[string]bool
 }
 
@@ -29,8 +29,8 @@ type crlItem struct {
 	*pkix.CRL
 }
 
-// add takes a piece of revocation data in; what cannot be read is left out.
-func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, raw []byte, w *work) bool {
+// addEvidence adds a piece of revocation data. It is false if the data cannot be parsed.
+func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, raw []byte, w *budget) bool {
 	id := ades.FactID(raw)
 	if e.seen == nil {
 		e.seen = map[string]bool{}
@@ -39,18 +39,18 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 		return true
 	}
 	e.seen[id] = true
-	if !w.hold(len(raw)) {
+	if !w.reserve(len(raw)) {
 		return false
 	}
 	switch kind {
 	case ades.EvidenceOCSP:
-		o := remembered(&s.ocsps, id, raw, pkix.ParseOCSPResponse)
+		o := memoized(&s.ocsps, id, raw, pkix.ParseOCSPResponse)
 		if o == nil {
 			return false
 		}
 		e.ocsps = append(e.ocsps, ocspItem{id, origin, o})
 	case ades.EvidenceCRL:
-		c := remembered(&s.crls, id, raw, pkix.ParseCRL)
+		c := memoized(&s.crls, id, raw, pkix.ParseCRL)
 		if c == nil {
 			return false
 		}
@@ -59,7 +59,7 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 	return true
 }
 
-// addList takes in a list that was fetched.
+// addList adds a fetched list.
 func (e *evidence) addList(l *list) {
 	if e.seen == nil {
 		e.seen = map[string]bool{}
@@ -96,12 +96,12 @@ func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *p
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *report.Revocation) int { return b.ThisUpdate.Compare(a.ThisUpdate) })
-	return keep(out, pool.work)
+	return boundStatements(out, pool.work)
 }
 
-// keep bounds the statements about a certificate: the newest stay, and every
-// one that speaks against it.
-func keep(list []*report.Revocation, w *work) []*report.Revocation {
+// boundStatements bounds the statements about a certificate: the newest are kept, and all that are
+// not "good".
+func boundStatements(list []*report.Revocation, w *budget) []*report.Revocation {
 	n := 0
 	out := slices.DeleteFunc(list, func(r *report.Revocation) bool {
 		n++
@@ -113,10 +113,9 @@ func keep(list []*report.Revocation, w *work) []*report.Revocation {
 	return out
 }
 
-// fromOCSP reads a response about a certificate, if its responder may speak
-// for the issuer (RFC 6960 section 4.2.2.2): the issuer itself, one whom it
-// delegated, or a status service of a trusted list. Whether that is one of the
-// same provider is judged with the path.
+// fromOCSP returns a response about a certificate if its responder may speak for the issuer (RFC
+// 6960, 4.2.2.2): the issuer itself, a delegated responder, or a status service of a trusted list.
+// Whether that service is of the same provider is judged with the path.
 func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool) *report.Revocation {
 	i := slices.IndexFunc(o.Responses, func(r pkix.SingleResponse) bool { return r.About(cert, issuer) })
 	if i < 0 || o.CriticalUnknown || o.Responses[i].CriticalUnknown {
@@ -143,8 +142,8 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool)
 	}
 }
 
-// responder finds who signed a response, and whether he may speak for the
-// issuer; one who may is preferred.
+// responder finds who signed a response, and whether they are authorized by the issuer; an
+// authorized one is preferred.
 func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *pool) (c *pkix.Certificate, authorized bool) {
 	candidates := []*pkix.Certificate{issuer}
 	for _, der := range o.Certificates[:min(len(o.Certificates), 16)] {
@@ -199,11 +198,10 @@ func (s *Store) maySpeak(c, issuer *pkix.Certificate, o ocspItem, pool *pool) bo
 	return a != nil && slices.ContainsFunc(a.Services, (*report.Service).Answers)
 }
 
-// allReasons are the bits of ReasonFlags that a list may leave out.
+// allReasons are the bits of ReasonFlags that a list may omit.
 const allReasons uint16 = 0x1fe
 
-// fromCRL is RFC 5280 section 6.3.3 for one complete list, with the delta
-// lists at hand applied.
+// fromCRL is RFC 5280, 6.3.3 for one complete list, with the available delta lists applied.
 func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, pool *pool) *report.Revocation {
 	reasons, inScope := scope(cert, c.CRL)
 	if !inScope || c.CriticalUnknown {
@@ -236,9 +234,9 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 	return r
 }
 
-// remembered parses something that holds on to its bytes, once; nil where it
-// cannot be read.
-func remembered[T any](m *memo.Memo[string, *T], id string, raw []byte, parse func([]byte) (*T, error)) *T {
+// memoized parses a value that retains its bytes, once. It returns nil if the value cannot be
+// parsed.
+func memoized[T any](m *memo.Memo[string, *T], id string, raw []byte, parse func([]byte) (*T, error)) *T {
 	if v, known := m.Get(id); known {
 		return v
 	}
@@ -250,8 +248,8 @@ func remembered[T any](m *memo.Memo[string, *T], id string, raw []byte, parse fu
 	return v
 }
 
-// apply takes over what a list says; false when it cannot be read.
-func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w *work) bool {
+// apply copies what a list says into r. It is false if the list cannot be read.
+func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w *budget) bool {
 	found, known := s.listed.Get(c.id + cert.ID())
 	if !known {
 		if !spend(w, &w.scan, c.Size()) {
@@ -270,7 +268,7 @@ func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w
 	case !found.listed:
 	case entry.CriticalUnknown:
 		r.Status = string(pkix.StatusUnknown)
-	case entry.Reason == pkix.ReasonRemoveFromCRL && c.DeltaBase != nil: // in a delta list only (RFC 5280, 5.3.1)
+	case entry.Reason == pkix.ReasonRemoveFromCRL && c.DeltaBase != nil: // only in a delta list (RFC 5280, 5.3.1)
 		r.Status, r.Reason = string(pkix.Good), 0
 	default:
 		r.Status, r.RevokedAt, r.Reason = string(pkix.Revoked), entry.RevokedAt, entry.Reason
@@ -278,13 +276,13 @@ func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w
 	return true
 }
 
-// listedEntry is what a list says of a certificate.
+// listedEntry is the entry of a list for a certificate.
 type listedEntry struct {
 	pkix.Entry
 	listed bool
 }
 
-// deltaOf reports whether d updates the complete list c (section 5.2.4).
+// deltaOf reports whether d updates the complete list c (RFC 5280, 5.2.4).
 func deltaOf(d, c *pkix.CRL) bool {
 	if d.DeltaBase == nil || d.CriticalUnknown || d.Number == nil || c.Number == nil || d.IssuerKey() != c.IssuerKey() {
 		return false
@@ -302,8 +300,8 @@ func sameIDP(a, b *pkix.IssuingDistributionPoint) bool {
 	return slices.Equal(pointNames(a.Point, nil), pointNames(b.Point, nil))
 }
 
-// crlSigner finds whose key signed a list: the issuer, or another
-// certificate of the list's issuer name, which then needs a path of its own.
+// crlSigner finds the certificate whose key signed a list: the issuer's, or another with the list's
+// issuer name, which then needs a path of its own.
 func (s *Store) crlSigner(issuer *pkix.Certificate, c crlItem, pool *pool) *pkix.Certificate {
 	var candidates []*pkix.Certificate
 	if issuer.SubjectKey() == c.IssuerKey() {
@@ -311,8 +309,8 @@ func (s *Store) crlSigner(issuer *pkix.Certificate, c crlItem, pool *pool) *pkix
 	}
 	candidates = append(append(candidates, s.find(c.IssuerKey(), c.RawIssuer)...), pool.bySubject[c.IssuerKey()]...)
 	for _, k := range candidates[:min(len(candidates), maxCandidates)] {
-		// Whoever signs lists for another must be told to; absent key usage lets
-		// an authority sign its own.
+		// A signer of lists for another authority must have the cRLSign usage; without key usage an
+		// authority may only sign its own.
 		if !k.HasUsage(pkix.CRLSign) || !k.HasKeyUsage && !bytes.Equal(k.RawSPKI, issuer.RawSPKI) {
 			continue
 		}
@@ -354,7 +352,7 @@ func scope(cert *pkix.Certificate, c *pkix.CRL) (uint16, bool) {
 	return 0, false
 }
 
-// onlyIndirect: every distribution point hands the task to another issuer.
+// onlyIndirect reports whether every distribution point names another CRL issuer.
 func onlyIndirect(cert *pkix.Certificate) bool {
 	for _, p := range cert.CRLDistributionPoints {
 		if len(p.CRLIssuer) == 0 || slices.Contains(keys(p.CRLIssuer), cert.IssuerKey()) {
@@ -364,7 +362,7 @@ func onlyIndirect(cert *pkix.Certificate) bool {
 	return len(cert.CRLDistributionPoints) > 0
 }
 
-// keys are the directory names of a list, comparable.
+// keys returns the directory names of a list in canonical form.
 func keys(names []pkix.GeneralName) []string {
 	var out []string
 	for _, g := range names {
@@ -378,7 +376,7 @@ func keys(names []pkix.GeneralName) []string {
 	return out
 }
 
-// pointMatches is step (b) of section 6.3.3 for one distribution point.
+// pointMatches is step (b) of RFC 5280, 6.3.3 for one distribution point.
 func pointMatches(p pkix.DistributionPoint, cert *pkix.Certificate, c *pkix.CRL, direct bool) bool {
 	if len(p.CRLIssuer) > 0 {
 		if !slices.Contains(keys(p.CRLIssuer), c.IssuerKey()) {
@@ -410,7 +408,7 @@ func pointMatches(p pkix.DistributionPoint, cert *pkix.Certificate, c *pkix.CRL,
 	return false
 }
 
-// pointNames are the names of a distribution point in comparable form.
+// pointNames returns the names of a distribution point in canonical form.
 func pointNames(p pkix.DistributionPoint, base pkix.Name) []string {
 	out := keys(p.Names)
 	for _, g := range p.Names {

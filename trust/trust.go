@@ -1,12 +1,10 @@
-// Package trust builds and validates certification paths (RFC 5280) towards
-// the operator's anchors and those of EU trusted lists, and finds revocation
-// data for them (RFC 6960, RFC 5280 section 5): in the documents, in a cache,
-// and, where allowed, on the network through an http.Client that the caller
-// guards.
+// Package trust builds and validates certification paths (RFC 5280) to the operator's anchors and
+// those of EU trusted lists, and finds revocation data for them (RFC 6960, RFC 5280, section 5): in
+// the documents, in a cache, and, if allowed, on the network through an http.Client guarded by the
+// caller.
 //
-// It gathers facts and gives no verdict: whether a certificate was good at a
-// time is for package policy to say. [Store] is what most callers want;
-// [Gatherer] serves the creation of LT levels.
+// It gathers facts and gives no verdict: whether a certificate was valid at a time is for package
+// policy to decide. Most callers want [Store]; [Gatherer] is for creating level LT.
 package trust
 
 import (
@@ -24,50 +22,50 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Listed answers for trusted lists. *tsl.Set implements it.
+// Listed provides the contents of trusted lists. *tsl.Set implements it.
 type Listed interface {
-	// Services returns the services that a certificate (DER) identifies, as
-	// seen from the leaf that is to be judged.
+	// Services returns the services that a certificate (DER) identifies, with respect to the leaf
+	// to be judged.
 	Services(anchor, leaf []byte) []*report.Service
-	// Find returns the identities (DER) of services with that subject, the DER
-	// of a Name, usable as anchors.
+	// Find returns the service certificates (DER) with that subject (a DER Name), which can be used
+	// as anchors.
 	Find(subject []byte) [][]byte
 	// State of every list.
 	State() []report.ListState
 }
 
-// Store is a set of anchors with what is needed to reach them. Its zero value
-// trusts nobody and fetches nothing.
+// Store is a set of anchors with what is needed to reach them. Its zero value trusts no one and
+// fetches nothing.
 type Store struct {
 	// Lists are trusted lists; nil means none.
 	Lists Listed
-	// Client fetches revocation data and issuers; nil forbids every fetch. The
-	// caller guards it: addresses in certificates are chosen by strangers.
+	// Client fetches revocation data and issuers; nil forbids every fetch. The caller must guard it
+	// against internal addresses: those in certificates may come from an attacker.
 	Client *http.Client
-	// Offline tells reports that fetching is forbidden although there is a client
-	// (one that reaches the server's own addresses only).
+	// Offline makes reports say that fetching is forbidden although there is a client (one that
+	// only reaches the server's own addresses).
 	Offline bool
 	// FetchTimeout bounds one fetch; zero means 10 seconds.
 	FetchTimeout time.Duration
-	// Cache keeps what was fetched; nil means a cache in memory of the store's own.
+	// Cache keeps fetched data; nil means a cache in the store's memory.
 	Cache *Cache
 
 	mu      sync.RWMutex
 	anchors map[string]*pkix.Certificate
 	checked memo.Memo[string, bool]               // signatures by a certificate's key
-	crls    memo.Memo[string, *pkix.CRL]          // nil: it cannot be read
-	ocsps   memo.Memo[string, *pkix.OCSPResponse] // nil: it cannot be read
+	crls    memo.Memo[string, *pkix.CRL]          // nil: it cannot be parsed
+	ocsps   memo.Memo[string, *pkix.OCSPResponse] // nil: it cannot be parsed
 	facts   memo.Memo[string, *report.Certificate]
 	names   map[string][]*pkix.Certificate // anchors by subject
 	own     Cache
-	listed  memo.Memo[string, listedEntry] // what stored lists say of certificates
+	listed  memo.Memo[string, listedEntry] // entries of stored lists for certificates
 	flight  singleflight.Group
 }
 
-// ErrNoCertificate says that a file of anchors holds no certificate.
+// ErrNoCertificate: a file of anchors has no certificate.
 var ErrNoCertificate = errors.New("trust: no certificate found")
 
-// AddAnchor trusts a certificate (DER): a root, an issuer, or a signer's own.
+// AddAnchor adds a trusted certificate (DER): a root, an issuer, or a signer's own.
 func (s *Store) AddAnchor(der []byte) error {
 	c, err := pkix.ParseCertificate(der)
 	if err != nil {
@@ -85,7 +83,7 @@ func (s *Store) AddAnchor(der []byte) error {
 	return nil
 }
 
-// AddAnchors trusts every certificate of a file, PEM or DER.
+// AddAnchors adds every certificate of a file, PEM or DER, as an anchor.
 func (s *Store) AddAnchors(file []byte) error {
 	ders := Certificates(file)
 	if len(ders) == 0 {
@@ -99,8 +97,7 @@ func (s *Store) AddAnchors(file []byte) error {
 	return nil
 }
 
-// Certificates takes the certificates out of a PEM file, or the one of a DER
-// file.
+// Certificates returns the certificates of a PEM file, or the one of a DER file.
 func Certificates(file []byte) [][]byte {
 	var out [][]byte
 	for rest := file; ; {
@@ -121,8 +118,8 @@ func Certificates(file []byte) [][]byte {
 	return out
 }
 
-// Signers are those of the operator's anchors that are no authorities, DER, at
-// most so many: each may be the certificate of a signer who left it out.
+// Signers returns up to most operator's anchors (DER) that are not authorities: each may be the
+// certificate of a signer who did not include it.
 func (s *Store) Signers(most int) [][]byte {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -135,7 +132,7 @@ func (s *Store) Signers(most int) [][]byte {
 	return out
 }
 
-// State of the store, for the facts and for readiness checks.
+// State of the store, for facts and readiness checks.
 func (s *Store) State() report.TrustState {
 	s.mu.RLock()
 	st := report.TrustState{OperatorAnchors: len(s.anchors), Offline: s.Offline || s.Client == nil}
@@ -146,7 +143,7 @@ func (s *Store) State() report.TrustState {
 	return st
 }
 
-// anchor says why a certificate is trusted; nil when it is not.
+// anchor says why a certificate is trusted; nil if it is not.
 func (s *Store) anchor(c, leaf *pkix.Certificate) *report.Anchor {
 	s.mu.RLock()
 	_, own := s.anchors[c.ID()]
@@ -164,7 +161,7 @@ func (s *Store) anchor(c, leaf *pkix.Certificate) *report.Anchor {
 	return nil
 }
 
-// find returns the anchors with a subject: its canonical form, and its DER.
+// find returns the anchors with a subject, given in canonical form and as DER.
 func (s *Store) find(subjectKey string, subject []byte) []*pkix.Certificate {
 	s.mu.RLock()
 	out := s.names[subjectKey]
@@ -180,19 +177,19 @@ func (s *Store) find(subjectKey string, subject []byte) []*pkix.Certificate {
 	return out
 }
 
-// signed reports whether issuer's key made child's signature.
-func (s *Store) signed(child, issuer *pkix.Certificate, w *work) bool {
+// signed reports whether issuer's key verifies child's signature.
+func (s *Store) signed(child, issuer *pkix.Certificate, w *budget) bool {
 	return s.check(child.ID()+issuer.ID(), w, issuer, func() bool { return child.CheckSignatureFrom(issuer) == nil })
 }
 
-// selfSigned reports whether a certificate's own key made its signature.
-func (s *Store) selfSigned(c *pkix.Certificate, w *work) bool {
+// selfSigned reports whether a certificate's own key verifies its signature.
+func (s *Store) selfSigned(c *pkix.Certificate, w *budget) bool {
 	return c.SelfIssued() && s.signed(c, c, w)
 }
 
-// check remembers the results of signature checks by a certificate's key. What
-// there is no more work left for is not signed, and not remembered.
-func (s *Store) check(key string, w *work, by *pkix.Certificate, do func() bool) bool {
+// check caches the results of signature checks by a certificate's key. With no work left the result
+// is false, and not cached.
+func (s *Store) check(key string, w *budget, by *pkix.Certificate, do func() bool) bool {
 	if ok, known := s.checked.Get(key); known {
 		return ok
 	}

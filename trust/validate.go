@@ -9,22 +9,20 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// understood are the extensions that path validation or its callers process;
-// any other critical one ends a path.
+// understood are the extensions that path validation or its callers process; any other critical
+// extension is a problem.
 var understood = []string{
 	"2.5.29.14", "2.5.29.15", "2.5.29.17", "2.5.29.18", "2.5.29.19", "2.5.29.30", "2.5.29.31",
 	"2.5.29.32", "2.5.29.33", "2.5.29.35", "2.5.29.36", "2.5.29.37", "2.5.29.46", "2.5.29.54",
 	"1.3.6.1.5.5.7.1.1", "1.3.6.1.5.5.7.1.3", "1.3.6.1.5.5.7.48.1.5",
-	"2.16.840.1.113730.1.1", // netscape-cert-type: obsolete, and never widens rights
+	"2.16.840.1.113730.1.1", // netscape-cert-type: obsolete, and never grants rights
 }
 
-// validate is RFC 5280 section 6.1 for a path given leaf first, except for
-// validity periods and revocation, which depend on a time. The last
-// certificate is the anchor when anchored; its own constraints hold too
-// (RFC 5937). listed says that a trusted list names it as an authority.
-// Signatures were checked while building. Of the inputs of section 6.1.1 every
-// policy is acceptable and none of the three indicators is set. It returns what
-// is wrong.
+// validate is RFC 5280, 6.1 for a path given leaf first, except for validity periods and
+// revocation, which depend on a time. If anchored, the last certificate is the anchor, whose own
+// constraints apply too (RFC 5937). listed says that a trusted list names it as an authority.
+// Signatures were checked while building. Of the inputs of 6.1.1 every policy is acceptable and
+// none of the three indicators is set. It returns the problems found.
 func validate(path []*pkix.Certificate, anchored, listed bool) []ades.Problem {
 	n := len(path) + 1
 	v := &validation{maxPath: maxDepth, policy: policyState{
@@ -46,7 +44,7 @@ func validate(path []*pkix.Certificate, anchored, listed bool) []ades.Problem {
 			v.issuer(c)
 		}
 	}
-	// Section 6.1.5 (g); an anchor alone is not processed.
+	// RFC 5280, 6.1.5 (g); an anchor alone is not processed.
 	if !(anchored && last == 0) && v.policy.explicit == 0 && len(v.policy.level) == 0 {
 		v.problem(finding.NoValidPolicy)
 	}
@@ -64,12 +62,11 @@ func (v *validation) problem(k *finding.Kind, values ...any) {
 	v.problems = append(v.problems, k.Problem("", values...))
 }
 
-// notAuthority says why a certificate may not issue others; empty when it may.
+// notAuthority says why a certificate may not issue others; empty if it may.
 //
-// RFC 5280 section 4.2.1.9: the key of a version 3 certificate without cA must
-// not verify certificates. Section 6.1.4 (k): that a version 1 or 2
-// certificate is an authority must be known by other means, else it is
-// rejected.
+// RFC 5280, 4.2.1.9: the key of a version 3 certificate without cA must not verify certificates.
+// 6.1.4 (k): a version 1 or 2 certificate is rejected unless it is known by other means to be an
+// authority.
 func notAuthority(c *pkix.Certificate) string {
 	switch {
 	case c.Version < 3:
@@ -84,10 +81,9 @@ func notAuthority(c *pkix.Certificate) string {
 
 const oidBasicConstraints = "2.5.29.19"
 
-// anchor takes over the constraints of an anchor. It must be an authority: the
-// operator may trust a person's certificate, which then vouches for nobody
-// else. Where a trusted list names it as an authority, that is the other means
-// of section 6.1.4 (k).
+// anchor applies the constraints of an anchor. It must be an authority: an operator may trust a
+// person's certificate, which then is an anchor for no other certificate. A trusted list that names
+// it as an authority is the other means of 6.1.4 (k).
 func (v *validation) anchor(c *pkix.Certificate, listed bool) {
 	if why := notAuthority(c); why != "" && !listed {
 		v.problem(finding.TrustedForItself, describe(c), why)
@@ -99,12 +95,11 @@ func (v *validation) anchor(c *pkix.Certificate, listed bool) {
 	v.names.add(c, v.problem)
 }
 
-// restricting are the extensions that take rights away. One that cannot be
-// read, or stands there twice, counts as broken whether critical or not:
-// otherwise a second copy would lift the restriction.
+// restricting are the extensions that restrict rights. One that is unreadable or duplicated is a
+// problem even if not critical: otherwise a second copy would lift the restriction.
 var restricting = []string{"2.5.29.15", oidBasicConstraints, "2.5.29.30", "2.5.29.36", "2.5.29.37", "2.5.29.54"}
 
-// critical refuses what is not understood.
+// critical rejects critical extensions that are not understood.
 func (v *validation) critical(c *pkix.Certificate) {
 	for _, x := range c.Extensions {
 		if x.Critical && !slices.Contains(understood, x.OID) {
@@ -116,7 +111,7 @@ func (v *validation) critical(c *pkix.Certificate) {
 	}
 }
 
-// issuer is section 6.1.4: what a certificate needs to issue the next one.
+// issuer is RFC 5280, 6.1.4: what a certificate needs to issue the next one.
 func (v *validation) issuer(c *pkix.Certificate) {
 	if why := notAuthority(c); why != "" {
 		v.problem(finding.NotAuthority, describe(c), why)

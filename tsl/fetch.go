@@ -19,7 +19,7 @@ const (
 	maxRedirects   = 3
 )
 
-// published are lists as their publishers have them.
+// published fetches lists from their publishers.
 type published struct{ set *Set }
 
 func (p published) lotl(ctx context.Context) ([]*candidate, error) {
@@ -27,9 +27,9 @@ func (p published) lotl(ctx context.Context) ([]*candidate, error) {
 	return one(c), err
 }
 
-// pivots are those that the list of lists names: the newest first, and the
-// Official Journal last. One that cannot be had is left out; where it was
-// needed, the line ends before the list of lists.
+// pivots returns those named by the list of lists, newest first, and the Official Journal last.
+// Unavailable ones are left out; if one was needed, the chain of signers ends before the list of
+// lists.
 func (p published) pivots(ctx context.Context, lotl *List) ([]*candidate, error) {
 	var urls []string
 	for _, u := range lotl.URIs {
@@ -78,9 +78,8 @@ func (p published) get(ctx context.Context, address string) (*candidate, error) 
 	return &candidate{list: l, raw: raw, at: p.set.now()}, nil
 }
 
-// fetch gets a file from where it is published. Lists are signed, so it does
-// not matter which address hands them out: redirects are followed, each
-// through the client, which may guard the addresses it dials.
+// fetch downloads a published file. Lists are signed, so the address does not matter: redirects are
+// followed, each through the client, which may guard the addresses it dials.
 func (s *Set) fetch(ctx context.Context, address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -94,7 +93,7 @@ func (s *Set) fetch(ctx context.Context, address string) ([]byte, error) {
 	return nil, fmt.Errorf("more than %d redirects", maxRedirects)
 }
 
-// request asks once; next is where a redirect leads to.
+// request makes one request; next is the target of a redirect.
 func (s *Set) request(ctx context.Context, address string) (raw []byte, next string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

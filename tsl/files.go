@@ -18,14 +18,14 @@ import (
 	"rogito.dev/rogito/internal/atomicfile"
 )
 
-// Bounds of a collection of files that is imported.
+// Bounds of an imported collection of files.
 const (
 	maxFiles      = 1000
 	maxCollection = 256 << 20
 )
 
-// files are lists that lie in a folder or zip under whatever names: each says
-// itself what it is. They are found through the pointers of the list of lists.
+// files are lists in a folder or ZIP under any names. They are found by their contents, through the
+// pointers of the list of lists.
 type files struct{ lists []*candidate } // the newest first
 
 func (f files) lotl(context.Context) ([]*candidate, error) {
@@ -61,8 +61,8 @@ func (f files) national(_ context.Context, p Pointer) ([]*candidate, error) {
 	return out, nil
 }
 
-// readFiles parses every list below a folder or zip. Other files are left
-// alone. stamp gives the time that a file counts as fetched at.
+// readFiles parses every list below a folder or ZIP, ignoring other files. stamp returns the time
+// at which a file counts as fetched.
 func readFiles(ctx context.Context, fsys fs.FS, stamp func(fs.FileInfo) time.Time) (files, error) {
 	var names []string
 	total := int64(0)
@@ -106,7 +106,7 @@ func readFiles(ctx context.Context, fsys fs.FS, stamp func(fs.FileInfo) time.Tim
 	return files{found}, ctx.Err()
 }
 
-// readCandidate reads one file; nil where it is no list.
+// readCandidate reads one file; nil if it is not a list.
 func readCandidate(fsys fs.FS, name string, stamp func(fs.FileInfo) time.Time) *candidate {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -132,8 +132,7 @@ func readCandidate(fsys fs.FS, name string, stamp func(fs.FileInfo) time.Time) *
 	return &candidate{list: l, raw: raw.Bytes(), at: stamp(info)}
 }
 
-// Load takes what is cached on disk, without the network. Lists are verified
-// like fresh ones.
+// Load reads the lists cached on disk, without the network. They are verified like fetched ones.
 func (s *Set) Load(ctx context.Context) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
@@ -155,9 +154,8 @@ func (s *Set) load(ctx context.Context) error {
 	return s.update(ctx, found, false)
 }
 
-// Import takes lists from a folder or zip, verifies them like fetched ones and
-// keeps those that are believed. The error says which were not; it is a
-// *LOTLError where the list of lists was not.
+// Import reads lists from a folder or ZIP, verifies them like fetched ones and keeps those that
+// verify. The error names the others; it is a *LOTLError if the list of lists failed.
 func (s *Set) Import(ctx context.Context, from fs.FS) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
@@ -175,7 +173,7 @@ func (s *Set) Import(ctx context.Context, from fs.FS) error {
 	return err
 }
 
-// Export writes the lists that are kept on disk into a zip that Import takes.
+// Export writes the lists cached on disk to a ZIP for Import.
 func (s *Set) Export(w io.Writer) error {
 	z := zip.NewWriter(w)
 	entries, err := os.ReadDir(s.config.Dir)
@@ -210,8 +208,8 @@ func (s *Set) Export(w io.Writer) error {
 	return z.Close()
 }
 
-// fileName is where a list is kept: IT.xml, EU-300.xml. A territory is two
-// letters; whatever else a list says must not choose a path.
+// fileName is the file name of a list: IT.xml, EU-300.xml. A territory should be two letters;
+// whatever a list says must not choose a path.
 func fileName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -222,9 +220,9 @@ func fileName(name string) string {
 	}, name) + ".xml"
 }
 
-// keep writes a list that was verified, whole or not at all. A cache that
-// cannot be written costs a fetch after the next start and nothing else.
-func (s *Set) keep(name string, raw []byte) {
+// writeCache writes a verified list atomically. Failing to write the cache only costs a fetch after
+// the next start.
+func (s *Set) writeCache(name string, raw []byte) {
 	if s.config.Dir == "" || os.MkdirAll(s.config.Dir, 0o755) != nil {
 		return
 	}
@@ -237,7 +235,7 @@ func (s *Set) keep(name string, raw []byte) {
 	_ = atomicfile.WriteBytes(path, 0o600, raw)
 }
 
-// folder describes the cache, so that a change by another process is seen.
+// folder describes the cache, to detect changes by another process.
 func (s *Set) folder() string {
 	if s.config.Dir == "" {
 		return ""
@@ -252,10 +250,9 @@ func (s *Set) folder() string {
 	return b.String()
 }
 
-// reload takes over what another process has put into the cache meanwhile.
-// The caller holds s.refresh.
+// reload reads what another process has put into the cache meanwhile. The caller holds s.refresh.
 func (s *Set) reload(ctx context.Context) {
 	if s.folder() != s.loaded {
-		_ = s.load(ctx) // what is wrong shows in State
+		_ = s.load(ctx) // errors show in State
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// EULOTL is where the Commission publishes the list of lists, as the notice
-// C/2026/1944 says.
+// EULOTL is where the Commission publishes the list of lists, according to notice C/2026/1944.
 const EULOTL = "https://ec.europa.eu/tools/lotl/eu-lotl.xml"
 
 // The certificates of C/2026/1944 of 15 April 2026
@@ -17,9 +16,9 @@ const EULOTL = "https://ec.europa.eu/tools/lotl/eu-lotl.xml"
 //go:embed journal.pem
 var journalPEM []byte
 
-// OfficialJournal returns the certificates (DER) that the notice names as
-// signers of the list of lists. Later ones are learnt from pivots: lists of
-// lists that these signed and that name the next.
+// OfficialJournal returns the certificates (DER) of the signers of the list of lists named in the
+// notice. Later ones are learnt from pivots: lists of lists signed by these, which name the next
+// signers.
 var OfficialJournal = sync.OnceValue(func() [][]byte {
 	var out [][]byte
 	for block, rest := pem.Decode(journalPEM); block != nil; block, rest = pem.Decode(rest) {

@@ -1,11 +1,9 @@
-// Package tsl reads EU trusted lists (ETSI TS 119 612, versions 5 and 6): the
-// list of lists with its pivots, the national lists it points to, their
-// signatures, services with their history, and qualifiers.
+// Package tsl reads EU trusted lists (ETSI TS 119 612, versions 5 and 6): the list of lists with
+// its pivots, the national lists, their signatures, services with their history, and qualifiers.
 //
-// [Parse] reads one list. [Set] keeps all of them: fetched or imported,
-// verified, cached on disk, each failing alone. The certificates that the
-// Official Journal names as signers of the list of lists come with the package
-// ([OfficialJournal]); a configuration may name others.
+// [Parse] reads one list. [Set] keeps all of them: fetched or imported, verified, cached on disk,
+// each independent of failures of others. The certificates published in the Official Journal for
+// the list of lists are built in ([OfficialJournal]); a configuration may name others.
 package tsl
 
 import (
@@ -25,22 +23,22 @@ import (
 // List is one trusted list, or the list of lists.
 type List struct {
 	Version    string
-	Sequence   int // 0: missing, or no number
+	Sequence   int // 0: missing, or not a number
 	Type       string
 	Territory  string
 	Issued     time.Time
 	NextUpdate time.Time // zero: the scheme has ended
 	Pointers   []Pointer
 	Providers  []Provider
-	// URIs of the scheme: in the list of lists, pivots and publications of the
-	// Official Journal.
+	// URIs of the scheme: in the list of lists, those of pivots and publications of the Official
+	// Journal.
 	URIs []string
 
-	doc    *xmldom.Document // nil once the list is held: it is large
-	signer []byte           // DER of who signed it, once that is known
+	doc    *xmldom.Document // nil once the list is in use, since it is large
+	signer []byte           // DER of its signer's certificate, once known
 }
 
-// Pointer is where another list is and who signs it.
+// Pointer is where another list is, and its signers.
 type Pointer struct {
 	URL          string
 	Territory    string
@@ -55,14 +53,14 @@ type Provider struct {
 	Services []Service
 }
 
-// Service is a trust service, as it is now and as it was.
+// Service is a trust service with its history.
 type Service struct {
 	Instance
 	Identities [][]byte // certificates, DER
 	History    []Instance
 }
 
-// Instance is a status of a service from a time on.
+// Instance is a status of a service since a time.
 type Instance struct {
 	Type       string
 	Name       string
@@ -78,8 +76,8 @@ const typeLOTL = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUlistofthelis
 // maxList bounds a list; the largest is three megabytes.
 const maxList = 32 << 20
 
-// Parse reads a list. It does not check the signature (see Verify) nor the
-// version, so that a broken list can still be named.
+// Parse reads a list. It checks neither the signature (see Verify) nor the version, so that a
+// broken list can still be named.
 func Parse(b []byte) (*List, error) {
 	if len(b) > maxList {
 		return nil, ades.Malformed("TSL", "", "%d bytes are too many", len(b))
@@ -105,8 +103,8 @@ func Parse(b []byte) (*List, error) {
 	return l, nil
 }
 
-// Verify checks the list's own signature: one of the certificates (DER) must
-// have made it, over the whole list. It returns that certificate.
+// Verify checks the list's own signature, which must be over the whole list and by one of the
+// certificates (DER). It returns that certificate.
 func (l *List) Verify(signers [][]byte) ([]byte, error) {
 	for _, der := range signers {
 		if l.signer != nil && bytes.Equal(der, l.signer) {
@@ -118,7 +116,7 @@ func (l *List) Verify(signers [][]byte) ([]byte, error) {
 	}
 	var certs []*pkix.Certificate
 	for _, der := range signers {
-		// One that cannot be read has signed nothing.
+		// An unreadable one cannot have signed anything.
 		if c, err := pkix.ParseCertificate(der); err == nil {
 			certs = append(certs, c)
 		}
@@ -130,8 +128,7 @@ func (l *List) Verify(signers [][]byte) ([]byte, error) {
 	return c.Raw, nil
 }
 
-// Check refuses lists of a version that is not understood or without what
-// every list has.
+// Check rejects lists of unknown versions or without mandatory elements.
 func (l *List) Check() error {
 	switch {
 	case l.Version != "5" && l.Version != "6":
@@ -146,8 +143,8 @@ func (l *List) Check() error {
 	return nil
 }
 
-// OlderThan reports whether another issue of the same list came after this one
-// (TS 119 612 clauses 5.3.2 and 5.3.14: both numbers only grow).
+// OlderThan reports whether o is a later issue of the same list (TS 119 612, clauses 5.3.2 and
+// 5.3.14: both numbers only grow).
 func (l *List) OlderThan(o *List) bool {
 	return l.Sequence < o.Sequence || l.Issued.Before(o.Issued)
 }

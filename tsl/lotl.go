@@ -12,25 +12,24 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// maxPivots bounds the walk: the EU needed three in six years.
+// maxPivots bounds the chain: the EU needed three in six years.
 const maxPivots = 16
 
-// candidate is a file that may be a list that is looked for.
+// candidate is a file that may be the wanted list.
 type candidate struct {
 	list *List
 	raw  []byte
 	at   time.Time // when it was fetched
 }
 
-// source gives lists: their publishers, or files.
+// source provides lists: from their publishers, or from files.
 type source interface {
-	// lotl returns what may be the list of lists, the newest first; nothing and
-	// no error where the source has none to offer.
+	// lotl returns candidates for the list of lists, newest first; nothing and no error if the
+	// source has none.
 	lotl(ctx context.Context) ([]*candidate, error)
-	// pivots of a list of lists, the oldest first.
+	// pivots of a list of lists, oldest first.
 	pivots(ctx context.Context, lotl *List) ([]*candidate, error)
-	// national returns what may be the list that a pointer names, the newest
-	// first.
+	// national returns candidates for the list of a pointer, newest first.
 	national(ctx context.Context, p Pointer) ([]*candidate, error)
 }
 
@@ -39,24 +38,23 @@ var (
 	errOlder   = errors.New("tsl: older than the one held")
 )
 
-// update builds a new snapshot from a source and swaps it in whole. What the
-// source lacks, or what is not to be believed, keeps its last good state.
-// The caller holds s.refresh.
+// update builds a new snapshot from a source and swaps it in. Lists that are missing from the
+// source, or not trusted, keep their last good state. The caller holds s.refresh.
 func (s *Set) update(ctx context.Context, src source, keep bool) error {
 	old := s.current.Load()
 	lotl, err := s.listOfLists(ctx, src, old, keep)
-	next := &snapshot{lists: []*held{lotl}}
+	next := &snapshot{lists: []*trustedList{lotl}}
 	errs := []error{err}
 	if lotl.list != nil {
 		pointers := s.national(lotl.list)
-		results := make([]*held, len(pointers))
+		results := make([]*trustedList, len(pointers))
 		var wg sync.WaitGroup
 		gate := make(chan struct{}, 4)
 		for i, p := range pointers {
 			wg.Go(func() {
 				gate <- struct{}{}
 				defer func() { <-gate }()
-				results[i] = s.one(ctx, src, p, old, keep)
+				results[i] = s.updateNational(ctx, src, p, old, keep)
 			})
 		}
 		wg.Wait()
@@ -68,24 +66,24 @@ func (s *Set) update(ctx context.Context, src source, keep bool) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("tsl: %w", ctx.Err()) // half of an update is none
+		return fmt.Errorf("tsl: %w", ctx.Err()) // partial updates are discarded
 	}
 	next.index()
 	s.current.Store(next)
 	return errors.Join(errs...)
 }
 
-// LOTLError says that the list of lists itself could not be had or believed:
-// then no other list can be judged anew.
+// LOTLError: the list of lists itself was unavailable or not trusted, so no other list can be
+// verified.
 type LOTLError struct{ Err error }
 
 func (e *LOTLError) Error() string { return "tsl: list of lists: " + e.Err.Error() }
 
 func (e *LOTLError) Unwrap() error { return e.Err }
 
-// listOfLists takes the list of lists from a source; the last good one stays
-// where there is no better one.
-func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep bool) (*held, error) {
+// listOfLists reads the list of lists from a source; the last good one is kept if there is no
+// better one.
+func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep bool) (*trustedList, error) {
 	last := old.lotl()
 	found, err := src.lotl(ctx)
 	if err == nil && len(found) == 0 {
@@ -99,23 +97,23 @@ func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep b
 		errs = append(errs, err)
 	}
 	for _, c := range found {
-		err := s.believeLOTL(ctx, src, c, keep)
+		err := s.verifyLOTL(ctx, src, c, keep)
 		if err == nil && last != nil && last.list != nil && c.list.OlderThan(last.list) {
 			if !keep {
-				return last, nil // the disk is behind the memory
+				return last, nil // the disk is older than memory
 			}
 			err = older(c.list, last.list)
 		}
 		if err == nil {
 			if keep {
-				s.keep(fileName(c.list.Territory), c.raw)
+				s.writeCache(fileName(c.list.Territory), c.raw)
 			}
-			return hold(c, s.config.LOTL), nil
+			return newTrustedList(c, s.config.LOTL), nil
 		}
 		errs = append(errs, err)
 	}
 	err = &LOTLError{errors.Join(errs...)}
-	kept := &held{ListState: report.ListState{Territory: "EU", URL: s.config.LOTL}}
+	kept := &trustedList{ListState: report.ListState{Territory: "EU", URL: s.config.LOTL}}
 	if last != nil {
 		*kept = *last
 	}
@@ -123,10 +121,9 @@ func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep b
 	return kept, err
 }
 
-// believeLOTL believes a list of lists if the anchors signed it, or signed the
-// first of a line of pivots of which each names the signers of the next. The
-// pivots that were needed are kept beside it.
-func (s *Set) believeLOTL(ctx context.Context, src source, c *candidate, keep bool) error {
+// verifyLOTL trusts a list of lists if the anchors signed it, or signed the first of a chain of
+// pivots, each of which names the signers of the next. The pivots that were needed are cached too.
+func (s *Set) verifyLOTL(ctx context.Context, src source, c *candidate, keep bool) error {
 	if err := c.list.Check(); err != nil {
 		return err
 	}
@@ -141,7 +138,7 @@ func (s *Set) believeLOTL(ctx context.Context, src source, c *candidate, keep bo
 	signers := s.anchors
 	var line []*candidate
 	for _, p := range pivots {
-		// Pivots from before the anchors, and those of strangers, lead nowhere.
+		// Pivots from before the anchors, and those by unknown signers, are skipped.
 		if next := s.named(p, signers); next != nil {
 			signers, line = next, append(line, p)
 		}
@@ -151,14 +148,14 @@ func (s *Set) believeLOTL(ctx context.Context, src source, c *candidate, keep bo
 	}
 	for _, p := range line {
 		if keep {
-			s.keep(fileName(fmt.Sprintf("%s-%d", p.list.Territory, p.list.Sequence)), p.raw)
+			s.writeCache(fileName(fmt.Sprintf("%s-%d", p.list.Territory, p.list.Sequence)), p.raw)
 		}
 	}
 	return nil
 }
 
-// named returns the signers of the list of lists that a pivot names; nil where
-// the pivot is not signed by those known so far.
+// named returns the signers of the list of lists according to a pivot; nil if none of the known
+// signers signed the pivot.
 func (s *Set) named(p *candidate, signers [][]byte) [][]byte {
 	if p.list.Check() != nil || !p.list.IsLOTL() || p.verify(signers) != nil {
 		return nil
@@ -171,7 +168,7 @@ func (s *Set) named(p *candidate, signers [][]byte) [][]byte {
 	return nil
 }
 
-// verify checks the signature and remembers who made it.
+// verify checks the signature and records its signer.
 func (c *candidate) verify(signers [][]byte) error {
 	signer, err := c.list.Verify(signers)
 	if err == nil {
@@ -185,8 +182,7 @@ func older(l, held *List) error {
 		l.Sequence, l.Issued.Format(time.DateOnly), held.Sequence, held.Issued.Format(time.DateOnly))
 }
 
-// national lists the pointers to keep: XML lists of other territories, the
-// first of each.
+// national returns the pointers to use: XML lists of other territories, the first of each.
 func (s *Set) national(lotl *List) []Pointer {
 	var out []Pointer
 	seen := map[string]bool{lotl.Territory: true}
@@ -201,32 +197,31 @@ func (s *Set) national(lotl *List) []Pointer {
 	return out
 }
 
-// one takes a national list and checks it against its pointer. On failure the
-// last good one stays, as long as its signer is still one that the pointer
-// names.
-func (s *Set) one(ctx context.Context, src source, p Pointer, old *snapshot, keep bool) *held {
+// updateNational reads a national list and checks it against its pointer. On failure the last good
+// one is kept, as long as the pointer still names its signer.
+func (s *Set) updateNational(ctx context.Context, src source, p Pointer, old *snapshot, keep bool) *trustedList {
 	last := old.find(p.Territory)
 	found, err := src.national(ctx, p)
 	if err == nil {
 		err = errMissing
 	}
 	for _, c := range found {
-		if err = s.believe(c, p); err == nil && last != nil && last.list != nil && c.list.OlderThan(last.list) {
+		if err = s.verifyNational(c, p); err == nil && last != nil && last.list != nil && c.list.OlderThan(last.list) {
 			if _, signed := last.list.Verify(p.Certificates); !keep && signed == nil {
-				return last // the disk is behind the memory
+				return last // the disk is older than memory
 			}
 			err = older(c.list, last.list)
 		}
 		if err == nil {
 			if keep {
-				s.keep(fileName(p.Territory), c.raw)
+				s.writeCache(fileName(p.Territory), c.raw)
 			}
-			h := hold(c, p.URL)
+			h := newTrustedList(c, p.URL)
 			h.Territory = p.Territory
 			return h
 		}
 	}
-	h := &held{ListState: report.ListState{Territory: p.Territory, URL: p.URL}}
+	h := &trustedList{ListState: report.ListState{Territory: p.Territory, URL: p.URL}}
 	if last != nil && last.list != nil {
 		if _, signed := last.list.Verify(p.Certificates); signed == nil {
 			*h = *last
@@ -236,8 +231,8 @@ func (s *Set) one(ctx context.Context, src source, p Pointer, old *snapshot, kee
 	return h
 }
 
-// believe checks a national list against the pointer that names its signers.
-func (s *Set) believe(c *candidate, p Pointer) error {
+// verifyNational checks a national list against the pointer, which names its signers.
+func (s *Set) verifyNational(c *candidate, p Pointer) error {
 	if err := c.list.Check(); err != nil {
 		return err
 	}
@@ -247,18 +242,18 @@ func (s *Set) believe(c *candidate, p Pointer) error {
 	return c.verify(p.Certificates)
 }
 
-// sameTerritory knows that Greece is EL to the Commission and GR to ISO, and
-// the United Kingdom UK and GB.
+// sameTerritory compares territories: the Commission uses EL for Greece and UK for the United
+// Kingdom, ISO uses GR and GB.
 func sameTerritory(a, b string) bool {
 	norm := strings.NewReplacer("GR", "EL", "GB", "UK")
 	return norm.Replace(a) == norm.Replace(b)
 }
 
-// hold takes a believed list over. Its XML is let go: it is most of its size.
-func hold(c *candidate, url string) *held {
+// newTrustedList makes the state of a trusted list. It drops the XML, which is most of its size.
+func newTrustedList(c *candidate, url string) *trustedList {
 	l := c.list
 	l.doc = nil
-	h := &held{list: l, ListState: report.ListState{
+	h := &trustedList{list: l, ListState: report.ListState{
 		Territory: l.Territory, URL: url, Sequence: l.Sequence, Issued: l.Issued, NextUpdate: l.NextUpdate, FetchedAt: c.at, Verified: true,
 	}}
 	for _, p := range l.Providers {

@@ -8,8 +8,8 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// Lists of different publishers use different prefixes but the same local
-// names, which are unambiguous where they are asked for.
+// Lists of different publishers use different prefixes but the same local names, which are
+// unambiguous in their context.
 
 func child(n *xmldom.Node, local string) *xmldom.Node {
 	if n == nil {
@@ -33,7 +33,7 @@ func children(n *xmldom.Node, local string) []*xmldom.Node {
 	return out
 }
 
-// descend lists the members of a collection that may be absent.
+// descend returns the members of an optional collection.
 func descend(n *xmldom.Node, list, member string) []*xmldom.Node {
 	var out []*xmldom.Node
 	for _, l := range children(n, list) {
@@ -42,7 +42,7 @@ func descend(n *xmldom.Node, list, member string) []*xmldom.Node {
 	return out
 }
 
-// text is the character data of an element without the white space around it.
+// text is the character data of an element without surrounding white space.
 func text(n *xmldom.Node) string {
 	if n.First != nil && n.First.Next == nil && n.First.Kind == xmldom.Text {
 		return strings.TrimSpace(n.First.Data)
@@ -63,7 +63,7 @@ func value(n *xmldom.Node, local string) string {
 	return ""
 }
 
-// english picks the English name, else the first.
+// english returns the English name, else the first.
 func english(n *xmldom.Node) string {
 	if n == nil {
 		return ""
@@ -91,11 +91,10 @@ func attribute(n *xmldom.Node, local string) string {
 	return ""
 }
 
-// certificates decodes each one once: the same CA stands in many instances.
+// certificates caches decoded certificates: the same CA is in many instances.
 type certificates map[string][]byte
 
-// of lists the certificates (DER) of a ServiceDigitalIdentity. One that cannot
-// be read identifies nobody.
+// of returns the certificates (DER) of a ServiceDigitalIdentity. Unreadable ones are skipped.
 func (c certificates) of(identity *xmldom.Node) [][]byte {
 	var out [][]byte
 	for _, id := range children(identity, "DigitalId") {

@@ -8,22 +8,22 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// Qualification says something about those certificates of a service that
-// meet its criteria (TS 119 612 clause 5.5.9.2).
+// Qualification is a statement about the certificates of a service that meet its criteria (TS 119
+// 612, clause 5.5.9.2).
 type Qualification struct {
-	Qualifiers []string // the identifiers' last part: "QCWithSSCD", "NotQualified"
+	Qualifiers []string // last part of the identifiers: "QCWithSSCD", "NotQualified"
 	Criteria   Criteria
 }
 
 // Criteria are conditions on a certificate.
 type Criteria struct {
 	Assert    string            // "all", "atLeastOne", "none"
-	KeyUsages []map[string]bool // names of key usage bits, which must be set or not
+	KeyUsages []map[string]bool // names of key usage bits that must be set or not set
 	Policies  [][]string
 	ExtUsages [][]string
-	Subject   [][]string // attribute types that the subject must have
+	Subject   [][]string // attribute types required in the subject
 	Lists     []Criteria
-	// Unknown conditions are never met: what is not understood says nothing.
+	// Unknown conditions are never met, since their meaning is not known.
 	Unknown int
 }
 
@@ -157,7 +157,7 @@ func allIn(set, have []string) bool {
 	return true
 }
 
-// qualifiers are those of an instance whose criteria a certificate meets.
+// qualifiers returns those of an instance whose criteria a certificate meets.
 func (i Instance) qualifiers(cert *pkix.Certificate) []string {
 	var out []string
 	for _, q := range i.Qualifiers {

@@ -16,49 +16,49 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Config says which lists to keep and whom to believe.
+// Config says which lists to use and whom to trust.
 type Config struct {
 	// LOTL is the address of the list of lists; empty means EULOTL.
 	LOTL string
 	// Anchors are the certificates (DER) that sign the list of lists; nil means
 	// OfficialJournal.
 	Anchors [][]byte
-	// Client fetches; nil means that only what is cached is used.
+	// Client fetches; nil means that only cached lists are used.
 	Client *http.Client
-	// Dir is where lists are kept between runs; empty means nowhere.
+	// Dir caches lists between runs; empty means no cache.
 	Dir string
-	// Grace is how long a list is good after its NextUpdate; zero means not.
+	// Grace is how long a list is usable after its NextUpdate; zero means not at all.
 	Grace time.Duration
-	// Territories to keep; empty means all.
+	// Territories to use; empty means all.
 	Territories []string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Set keeps the lists of a scheme. It answers from memory; Load, Refresh and
-// Import fill it, and never on anybody's request. It implements trust.Listed.
+// Set has the lists of a scheme. It answers from memory; only Load, Refresh and Import read lists,
+// never a query. It implements trust.Listed.
 type Set struct {
 	config  Config
 	anchors [][]byte
-	refresh sync.Mutex // held by whoever builds a snapshot
-	loaded  string     // the folder as it was when it was read last
+	refresh sync.Mutex // held while building a snapshot
+	loaded  string     // state of the folder when it was last read
 	current atomic.Pointer[snapshot]
 }
 
-// snapshot is what is known at one moment.
+// snapshot is an immutable state of all lists.
 type snapshot struct {
-	lists     []*held
+	lists     []*trustedList
 	bySubject map[string][]*identity
 	byID      map[string][]*identity
 }
 
-// held is one list with its state.
-type held struct {
+// trustedList is one list with its state.
+type trustedList struct {
 	report.ListState
 	list *List
 }
 
-// identity is a service seen from one of its certificates.
+// identity is a service with one of its certificates.
 type identity struct {
 	cert     *pkix.Certificate
 	service  *Service
@@ -66,7 +66,7 @@ type identity struct {
 	list     *List
 }
 
-// NewSet returns a set without lists: nobody is trusted until Load or Refresh.
+// NewSet returns a set without lists: no one is trusted until Load or Refresh.
 func NewSet(c Config) (*Set, error) {
 	if c.LOTL == "" {
 		c.LOTL = EULOTL
@@ -91,9 +91,9 @@ func (s *Set) now() time.Time {
 	return time.Now()
 }
 
-// Refresh fetches every list. One that fails keeps its last good state, and so
-// does one that is older than the one held; the error says which did. It is a
-// *LOTLError where the list of lists failed.
+// Refresh fetches every list. A list that fails keeps its last good state, and so does one for
+// which an older issue was fetched; the error names those that failed. It is a *LOTLError if the
+// list of lists failed.
 func (s *Set) Refresh(ctx context.Context) error {
 	if s.config.Client == nil {
 		return errors.New("tsl: no network allowed")
@@ -108,9 +108,9 @@ func (s *Set) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Run keeps the lists current until the context ends: from the disk at once,
-// fetched when the oldest was fetched that long ago, and again from the disk
-// when another process has changed what lies there. Failures show in State.
+// Run keeps the lists current until the context ends: it loads them from disk at once, fetches them
+// when the oldest is that old, and loads them again when another process has changed the cache.
+// Failures show in State.
 func (s *Set) Run(ctx context.Context, every time.Duration) {
 	_ = s.Load(ctx)
 	retry := firstRetry
@@ -134,7 +134,7 @@ func (s *Set) Run(ctx context.Context, every time.Duration) {
 			pause := every
 			if s.config.Client != nil && s.Refresh(ctx) != nil {
 				pause = min(every, retry)
-				retry = 2 * pause // never far beyond every
+				retry = 2 * pause // at most about every
 			} else {
 				retry = firstRetry
 			}
@@ -159,21 +159,20 @@ func (s *Set) wait(every time.Duration) time.Duration {
 }
 
 const (
-	// firstRetry is the pause after a refresh that failed, doubled each time up
-	// to that between two that did not.
+	// firstRetry is the pause after a failed refresh, doubled each time up to the regular interval.
 	firstRetry = time.Minute
-	// watchFolder is how often the cache is looked at.
+	// watchFolder is how often the cache is checked for changes.
 	watchFolder = 5 * time.Second
 )
 
-// Loaded reports whether there is a list of lists to judge by.
+// Loaded reports whether there is a list of lists.
 func (s *Set) Loaded() bool {
 	h := s.current.Load().lotl()
 	return h != nil && h.list != nil
 }
 
-// lotl is the list of lists; nil where none was looked for.
-func (n *snapshot) lotl() *held {
+// lotl is the list of lists; nil if none was looked for.
+func (n *snapshot) lotl() *trustedList {
 	if len(n.lists) == 0 {
 		return nil
 	}
@@ -181,7 +180,7 @@ func (n *snapshot) lotl() *held {
 }
 
 // find returns the list of a territory.
-func (n *snapshot) find(territory string) *held {
+func (n *snapshot) find(territory string) *trustedList {
 	for _, h := range n.lists[min(1, len(n.lists)):] {
 		if h.Territory == territory {
 			return h
@@ -190,7 +189,7 @@ func (n *snapshot) find(territory string) *held {
 	return nil
 }
 
-// anchorTypes are the services whose identities may end a path.
+// anchorTypes are the services whose certificates may be anchors.
 var anchorTypes = []string{"CA/", "TSA", "Certstatus/", "NationalRootCA-QC"}
 
 func (n *snapshot) index() {
@@ -222,11 +221,10 @@ func (n *snapshot) enter(s *Service, provider string, l *List) {
 	}
 }
 
-// Find returns the identities (DER) of services with a subject, given as the
-// DER of a Name.
+// Find returns the certificates (DER) of services with a subject, given as a DER Name.
 func (s *Set) Find(subject []byte) [][]byte {
 	bySubject := s.current.Load().bySubject
-	if len(bySubject) == 0 { // lists are off, or not there yet: reading the name was 5 % of a verification
+	if len(bySubject) == 0 { // no lists, or not loaded yet: parsing the name was 5 % of a verification
 		return nil
 	}
 	name, err := pkix.ParseName(subject)
@@ -244,9 +242,8 @@ func (s *Set) Find(subject []byte) [][]byte {
 	return out
 }
 
-// Services returns the services that a certificate (DER) identifies: it, or
-// another of the same name and key. Qualifiers are those that hold for the
-// leaf.
+// Services returns the services of a certificate (DER), or of another with the same name and key.
+// Qualifiers are those that apply to the leaf.
 func (s *Set) Services(anchor, leaf []byte) []*report.Service {
 	n := s.current.Load()
 	if len(n.bySubject) == 0 { // as in Find
@@ -264,7 +261,7 @@ func (s *Set) Services(anchor, leaf []byte) []*report.Service {
 			}
 		}
 	}
-	if ids == nil { // of most certificates of a path
+	if ids == nil { // true of most certificates of a path
 		return nil
 	}
 	l, err := pkix.ParseCertificate(leaf)
@@ -305,9 +302,8 @@ func (s *Set) State() []report.ListState {
 	return out
 }
 
-// Recognised returns the certificates (DER) of the services of a type that the
-// list of a territory recognises at national level now; none while that list is
-// not usable.
+// Recognised returns the certificates (DER) of the services of a type that the list of a territory
+// currently recognises at national level; none if that list is not usable.
 func (s *Set) Recognised(territory, serviceType string) [][]byte {
 	h := s.current.Load().find(territory)
 	if h == nil || h.list == nil || h.list.NextUpdate.IsZero() || s.now().After(h.list.NextUpdate.Add(s.config.Grace)) {

@@ -11,10 +11,9 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Check holds a token against the request that it answers: imprint, nonce,
-// policy, signature, the reference to the unit's certificate, and that this
-// certificate is one for time-stamping. It does not judge whether the unit is
-// trusted.
+// Check compares a token with the request that it answers: imprint, nonce, policy, signature, the
+// reference to the unit's certificate, and that this certificate is for time-stamping. It does not
+// check whether the unit is trusted.
 func (t *Token) Check(r *Request) error {
 	h, ok := t.Hash()
 	if !ok || h != r.Hash || !bytes.Equal(t.Imprint, r.Digest) {

@@ -22,46 +22,44 @@ type Server struct {
 	URL string
 	// Username and Password for basic authentication; empty for none.
 	Username, Password string
-	// Policy to ask for, dotted; empty for the authority's own.
+	// Policy to request, dotted; empty for the authority's default.
 	Policy string
 }
 
-// Client obtains tokens. It implements [rogito.dev/rogito/ades.Stamper]. The
-// zero value asks nobody.
+// Client obtains tokens. It implements [rogito.dev/rogito/ades.Stamper]. The zero value has no
+// servers.
 type Client struct {
-	// Servers are asked in order until one gives a good token; those with an
-	// accident of transport are asked again in the next round.
+	// Servers are asked in order until one returns a good token; those with a transport error are
+	// asked again in the next round.
 	Servers []Server
 	// HTTP is used for the requests; nil means one without redirects.
 	HTTP *http.Client
 	// Timeout of one request; zero means 15 seconds.
 	Timeout time.Duration
-	// Retries is how often each server is asked again after an accident of
-	// transport; zero means not again.
+	// Retries is how often each server is asked again after a transport error.
 	Retries int
 	// Pause before the next round, doubled each time; zero means 200 ms.
 	Pause time.Duration
-	// Skew is how far the token's time may lie from the local clock; zero means
-	// that it is not compared.
+	// Skew is how far the token's time may be from the local clock; zero means that it is not
+	// compared.
 	Skew time.Duration
 	// Now is the clock for Skew; nil means time.Now.
 	Now func() time.Time
-	// Accept may refuse a token that is otherwise good, for example because its
-	// authority is not trusted; nil accepts.
+	// Accept may reject a token that is otherwise good, for example because its authority is not
+	// trusted; nil accepts all.
 	Accept func(*Token) error
-	// Observe is told how long each request to a server took and what came of it,
-	// nil for a good token; nil tells nobody.
+	// Observe, if not nil, is called after each request with its duration and error, which is nil
+	// for a good token.
 	Observe func(s Server, took time.Duration, err error)
 }
 
-// Stamp obtains a token over a digest, from the first server that gives a good
-// one. The error names what each of them did.
+// Stamp obtains a token over a digest, from the first server that returns a good one. The error
+// names the failure of each.
 func (c *Client) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]byte, error) {
 	return c.StampNonce(ctx, hash, digest, nil)
 }
 
-// StampNonce is Stamp with a nonce of the caller's that the token will hold; nil
-// means a random one for each try.
+// StampNonce is Stamp with the caller's nonce; nil means a random one for each try.
 func (c *Client) StampNonce(ctx context.Context, hash crypto.Hash, digest []byte, nonce *big.Int) ([]byte, error) {
 	if len(c.Servers) == 0 {
 		return nil, errors.New("tsp: no time-stamping authority")
@@ -71,7 +69,7 @@ func (c *Client) StampNonce(ctx context.Context, hash crypto.Hash, digest []byte
 		pause = 200 * time.Millisecond
 	}
 	errs := make([]error, len(c.Servers))
-	left := make([]int, len(c.Servers)) // by their place
+	left := make([]int, len(c.Servers)) // by index
 	for i := range left {
 		left[i] = i
 	}
@@ -94,12 +92,12 @@ func (c *Client) StampNonce(ctx context.Context, hash crypto.Hash, digest []byte
 	return nil, fmt.Errorf("tsp: %w", errors.Join(errs...))
 }
 
-// round asks each server that is left once, until the context ends, and says
-// which to ask again: one that would say the same is not among them.
+// round asks each remaining server once, until the context ends, and returns those worth asking
+// again.
 func (c *Client) round(ctx context.Context, left []int, errs []error, req Request) (token []byte, again []int) {
 	for _, i := range left {
 		begin := time.Now()
-		token, retry, err := c.once(ctx, c.Servers[i], req)
+		token, retry, err := c.request(ctx, c.Servers[i], req)
 		if c.Observe != nil {
 			c.Observe(c.Servers[i], time.Since(begin), err)
 		}
@@ -117,7 +115,7 @@ func (c *Client) round(ctx context.Context, left []int, errs []error, req Reques
 	return nil, again
 }
 
-func (c *Client) once(ctx context.Context, s Server, req Request) (token []byte, again bool, err error) {
+func (c *Client) request(ctx context.Context, s Server, req Request) (token []byte, again bool, err error) {
 	if s.Policy != "" && !oid.Valid(s.Policy) {
 		return nil, false, fmt.Errorf("policy %q is not an object identifier", s.Policy)
 	}
@@ -167,7 +165,7 @@ func (c *Client) check(token []byte, req *Request) error {
 
 var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// post sends the request; again says whether asking once more could help.
+// post sends the request; again reports whether another try may help.
 func (c *Client) post(ctx context.Context, s Server, der []byte) (body []byte, again bool, err error) {
 	timeout := c.Timeout
 	if timeout == 0 {

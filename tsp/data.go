@@ -15,18 +15,18 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Data is a time-stamped file taken apart.
+// Data is a parsed time-stamped file.
 type Data struct {
-	Content  ades.Source // nil when the file only points to it
+	Content  ades.Source // nil if the file only references it
 	Name     string
 	Tokens   [][]byte // oldest first
 	pairs    [][]byte // each TimeStampAndCRL, in DER
 	CRLs     [][]byte
-	metadata []byte // covered with the content when it is protected
+	metadata []byte // covered with the content if it is protected
 }
 
-// Document states the facts of a time-stamped file. Its content is in it where
-// every time-stamp fits.
+// Document returns the facts of a time-stamped file. They include its content if every time-stamp
+// matches.
 func (d *Data) Document() (*ades.Document, error) {
 	doc := &ades.Document{Format: ades.TST}
 	for i, raw := range d.Tokens {
@@ -34,7 +34,7 @@ func (d *Data) Document() (*ades.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 && ts.ImprintIntact == ades.No { // some stamp the token before alone
+		if i > 0 && ts.ImprintIntact == ades.No { // some are only over the previous token
 			if ts, err = Read(raw, digestOf(d.Tokens[i-1])); err != nil {
 				return nil, err
 			}
@@ -58,8 +58,7 @@ func digestOf(b []byte) func(crypto.Hash) ([]byte, error) {
 	return func(h crypto.Hash) ([]byte, error) { return oid.Sum(h, b), nil }
 }
 
-// imprint is what the n-th token is over: the content, or the token before it
-// with its CRL.
+// imprint is the data under the n-th token: the content, or the previous token with its CRL.
 func (d *Data) imprint(n int) func(crypto.Hash) ([]byte, error) {
 	if n > 0 && n <= len(d.pairs) {
 		return digestOf(d.pairs[n-1])
@@ -75,8 +74,8 @@ func (d *Data) imprint(n int) func(crypto.Hash) ([]byte, error) {
 	}
 }
 
-// ReadData takes a time-stamped file apart: a TimeStampedData of RFC 5544
-// (.tsd), or a MIME message with a document and its token (.m7m).
+// ReadData parses a time-stamped file: a TimeStampedData of RFC 5544 (.tsd), or a MIME message with
+// a document and its token (.m7m).
 func ReadData(src ades.Source) (*Data, error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
@@ -156,7 +155,7 @@ func (d *Data) field(f cms.Element) error {
 	return nil
 }
 
-// meta reads MetaData: whether it is protected, and the file's name.
+// meta parses MetaData: whether it is protected, and the file's name.
 func (d *Data) meta(f cms.Element) {
 	parts, err := f.Children()
 	if err != nil {
@@ -174,7 +173,7 @@ func (d *Data) meta(f cms.Element) {
 	}
 }
 
-// evidence reads TimeStampTokenEvidence: tokens, each with a CRL perhaps.
+// evidence parses TimeStampTokenEvidence: tokens with optional CRLs.
 func (d *Data) evidence(f cms.Element) error {
 	list, err := f.Children()
 	if err != nil {
@@ -198,11 +197,11 @@ func (d *Data) evidence(f cms.Element) error {
 	return nil
 }
 
-// ErrNoToken says that a message holds no time-stamp.
+// ErrNoToken: a message has no time-stamp.
 var ErrNoToken = errors.New("no document with a time-stamp")
 
-// parseMIME reads a multipart message whose parts are a document and a token
-// or a response with one.
+// parseMIME parses a multipart message whose parts are a document and a token or a response with
+// one.
 func parseMIME(raw []byte) (*Data, error) {
 	m, err := message.Parse(raw)
 	if err != nil {
@@ -233,13 +232,13 @@ func parseMIME(raw []byte) (*Data, error) {
 	return d, nil
 }
 
-// tokenIn finds a token in a file that is one, or a response with one.
+// tokenIn returns the token in a file that is one, or a response with one.
 func tokenIn(b []byte) []byte {
 	token, _ := tokenAndRest(b)
 	return token
 }
 
-// tokenAndRest is the token of a file and what follows the token or response.
+// tokenAndRest returns the token in a file and what follows the token or response.
 func tokenAndRest(b []byte) (token, rest []byte) {
 	if inner, err := ParseResponse(b); err == nil {
 		_, rest, _ = cms.ReadElement(b)
@@ -255,8 +254,8 @@ func tokenAndRest(b []byte) (token, rest []byte) {
 	return t.Raw, rest
 }
 
-// Extract takes the token out of a file that is a token or a response (.tst,
-// .tsr), in binary, PEM or base64; nil when it is neither.
+// Extract returns the token in a file that is a token or a response (.tst, .tsr), in binary, PEM or
+// base64; nil if it is neither.
 func Extract(src ades.Source) []byte {
 	bin, err := cms.Unarmour(src)
 	if err != nil || bin.Size() > limits.Token {

@@ -10,8 +10,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// ReadToken states the facts of a file that is a token or a response with one
-// (.tst, .tsr). It must be over every file that is given beside it.
+// ReadToken returns the facts of a file that is a token or a response with one (.tst, .tsr). It
+// must be over every given file.
 func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {

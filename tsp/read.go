@@ -10,11 +10,10 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Read states the facts of a token. The imprint function digests what the
-// token should be over; it is nil, or returns nil, where that is not at hand.
-// More certificates may be given among which the unit's is looked for. A token
-// that cannot be parsed comes back with a fatal problem. An error means that
-// the imprint function returned one.
+// Read returns the facts of a token. The imprint function digests what the token should be over; it
+// is nil, or returns nil, if that is not available. more are certificates to search for the unit's.
+// A token that cannot be parsed has a fatal problem. The only errors are those of the imprint
+// function.
 func Read(raw []byte, imprint func(crypto.Hash) ([]byte, error), more ...[]byte) (*ades.Timestamp, error) {
 	t, err := Parse(raw)
 	if err != nil {
@@ -27,7 +26,7 @@ func Read(raw []byte, imprint func(crypto.Hash) ([]byte, error), more ...[]byte)
 	return t.Facts(imprint, more...)
 }
 
-// Facts are those that Read states of a token that is not parsed yet.
+// Facts returns the facts of a parsed token, like Read.
 func (t *Token) Facts(imprint func(crypto.Hash) ([]byte, error), more ...[]byte) (ts *ades.Timestamp, err error) {
 	ts = &ades.Timestamp{
 		ID: ades.FactID(t.given), Token: t.given, Time: t.Time, Policy: t.Policy, SerialNumber: t.Serial.String(),
@@ -46,7 +45,7 @@ func (t *Token) Facts(imprint func(crypto.Hash) ([]byte, error), more ...[]byte)
 	return ts, err
 }
 
-// signature states the facts of the token's own signature.
+// signature returns the facts of the token's own signature.
 func (t *Token) signature(more [][]byte) (*ades.Signature, error) {
 	si := t.data.SignerInfos[0]
 	s, err := cms.Facts(si, cms.Subject{
@@ -61,8 +60,8 @@ func (t *Token) signature(more [][]byte) (*ades.Signature, error) {
 	return s, nil
 }
 
-// evidence is what a token carries for its own validation: in its SignedData,
-// and in the attributes that older profiles put there.
+// evidence is a token's data for its own validation: in its SignedData, and in the attributes that
+// older profiles use.
 func evidence(sd *cms.SignedData, si *cms.SignerInfo) []ades.Evidence {
 	const origin = "TimestampToken"
 	var out []ades.Evidence

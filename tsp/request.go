@@ -17,14 +17,14 @@ import (
 
 // Request is a TimeStampReq.
 type Request struct {
-	Hash         crypto.Hash // 0 when the algorithm is not known here
+	Hash         crypto.Hash // 0 if the algorithm is unknown
 	Digest       []byte
 	Policy       string   // dotted; empty for any
 	Nonce        *big.Int // nil for none
-	Certificates bool     // certReq: the token is to carry the unit's certificate
+	Certificates bool     // certReq: include the unit's certificate
 
-	algorithm []byte // AlgorithmIdentifier as it stood
-	critical  bool   // carries extensions that are not known
+	algorithm []byte // original AlgorithmIdentifier
+	critical  bool   // it has unknown extensions
 }
 
 // Encode writes the request.
@@ -121,15 +121,14 @@ func (r *Request) parseOptional(fields []cms.Element) (err error) {
 type StatusError struct {
 	Status  int    // PKIStatus: 2 rejection, 3 waiting, …
 	Failure int    // bit of PKIFailureInfo; -1 when not given
-	Text    string // what the authority says; not to be trusted
+	Text    string // the authority's text; not to be trusted
 }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("refused with status %d, failure %d: %q", e.Status, e.Failure, e.Text)
 }
 
-// ParseResponse takes the token out of a TimeStampResp, or the refusal as a
-// *StatusError.
+// ParseResponse returns the token in a TimeStampResp, or the refusal as a *StatusError.
 func ParseResponse(der []byte) (token []byte, err error) {
 	e, _, err := cms.ReadElement(der)
 	if err != nil {

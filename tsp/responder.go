@@ -28,20 +28,20 @@ const (
 	replyType = "application/timestamp-reply"
 )
 
-// Responder is a time-stamping unit. It answers over HTTP as an http.Handler
-// and in process as an [rogito.dev/rogito/ades.Stamper].
+// Responder is a time-stamping unit. It is an http.Handler, and an [rogito.dev/rogito/ades.Stamper]
+// for use in the same process.
 type Responder struct {
 	Certificate *x509.Certificate
 	Key         crypto.Signer
-	// Chain is carried beside the unit's certificate when the asker wants them.
+	// Chain is included beside the unit's certificate on request.
 	Chain []*x509.Certificate
-	// Policy under which tokens are issued, dotted; required.
+	// Policy of the tokens, dotted; required.
 	Policy string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Serial gives every token its own number; nil means random ones of 127 bits.
+	// Serial returns the serial number of the next token; nil means random ones of 127 bits.
 	Serial func() (*big.Int, error)
-	// Accuracy to be stated in tokens; zero states one second.
+	// Accuracy stated in tokens; zero means one second.
 	Accuracy time.Duration
 	// Hash of the token's own signature; zero means SHA-256 (SHA-512 for Ed25519).
 	Hash crypto.Hash
@@ -61,7 +61,7 @@ func (r *Responder) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) 
 	return r.StampNonce(ctx, hash, digest, nil)
 }
 
-// StampNonce is Stamp with a nonce that the token will hold; nil: none.
+// StampNonce is Stamp with a nonce to include; nil for none.
 func (r *Responder) StampNonce(_ context.Context, hash crypto.Hash, digest []byte, nonce *big.Int) ([]byte, error) {
 	token, failure, err := r.issue(&Request{Hash: hash, Digest: digest, Nonce: nonce, Certificates: true})
 	if err != nil {
@@ -70,8 +70,8 @@ func (r *Responder) StampNonce(_ context.Context, hash crypto.Hash, digest []byt
 	return token, nil
 }
 
-// Respond answers an encoded request with an encoded response. A refusal is
-// an answer too; the error is then for the log.
+// Respond answers an encoded request with an encoded response. A refusal is an answer too; the
+// error is then for the log.
 func (r *Responder) Respond(request []byte) ([]byte, error) {
 	req, err := ParseRequest(request)
 	if err != nil {
@@ -93,9 +93,9 @@ func refuse(failure int) []byte {
 	return cms.TLV(cms.TagSequence, status)
 }
 
-// ServeHTTP answers POST requests of RFC 3161, 3.4. What can be read at all is
-// answered with a TimeStampResp, if only a refusal; another method, another
-// media type or a body too large is refused by HTTP status alone.
+// ServeHTTP answers POST requests of RFC 3161, 3.4. A readable request gets a TimeStampResp, even
+// if it is refused; another method, another media type or a body that is too large only gets an
+// HTTP status.
 func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -108,7 +108,7 @@ func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, limits.TimestampRequest))
 	if err != nil {
-		unread(w, err)
+		refuseUnreadable(w, err)
 		return
 	}
 	answer, _ := r.Respond(body)
@@ -116,8 +116,8 @@ func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// unread says why a request could not be read.
-func unread(w http.ResponseWriter, err error) {
+// refuseUnreadable answers a request that could not be read.
+func refuseUnreadable(w http.ResponseWriter, err error) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		http.Error(w, fmt.Sprintf("a time-stamp request has at most %d bytes", large.Limit), http.StatusRequestEntityTooLarge)
@@ -126,7 +126,7 @@ func unread(w http.ResponseWriter, err error) {
 	http.Error(w, "the request was cut short", http.StatusBadRequest)
 }
 
-// issue makes a token, or says which failure to answer with.
+// issue makes a token, or returns the failure to answer with.
 func (r *Responder) issue(req *Request) (token []byte, failure int, err error) {
 	switch {
 	case oid.CheckHash(req.Hash) != nil || req.Hash.Size() < crypto.SHA256.Size():

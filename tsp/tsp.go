@@ -1,7 +1,6 @@
-// Package tsp speaks the Time-Stamp Protocol of RFC 3161 (with RFC 5816 and
-// EN 319 422) on both sides: [Client] obtains tokens from authorities and
-// checks them before they are used, [Responder] is an authority. [Read] states
-// the facts of a token that was found in a document, and [ReadData] those of
+// Package tsp implements the Time-Stamp Protocol of RFC 3161 (with RFC 5816 and EN 319 422) on both
+// sides: [Client] obtains tokens from authorities and checks them before they are used, [Responder]
+// is an authority. [Read] returns the facts of a token in a document, and [ReadData] those of
 // time-stamped files (RFC 5544 .tsd, MIME .m7m).
 package tsp
 
@@ -25,16 +24,15 @@ type Token struct {
 	Imprint   []byte
 	Serial    *big.Int
 	Time      time.Time
-	Accuracy  time.Duration // 0 when not stated
+	Accuracy  time.Duration // 0 if not stated
 	Ordering  bool
-	Nonce     *big.Int // nil when absent
+	Nonce     *big.Int // nil if absent
 
-	given []byte // to Parse: what follows the ContentInfo included
+	given []byte // the input of Parse, including what follows the ContentInfo
 	data  *cms.SignedData
 }
 
-// Parse reads a token. It is malformed when it is not a SignedData with one
-// signer over a TSTInfo.
+// Parse parses a token. It is malformed unless it is a SignedData with one signer over a TSTInfo.
 func Parse(raw []byte) (*Token, error) {
 	if len(raw) > limits.Token {
 		return nil, ades.Malformed("TST", "", "token of %d bytes is too large", len(raw))
@@ -131,5 +129,5 @@ func parseAccuracy(e cms.Element) time.Duration {
 	return sum
 }
 
-// Hash is the hash function of the imprint; false when it is not known.
+// Hash is the hash function of the imprint; false if it is unknown.
 func (t *Token) Hash() (crypto.Hash, bool) { return oid.Hash(t.Algorithm) }

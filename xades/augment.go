@@ -17,14 +17,13 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// ErrNothing means that no signature in the document can be raised.
+// ErrNothing: no signature in the document can be raised.
 var ErrNothing = errors.New("xades: no signature that can be raised")
 
-// Augment raises every signature of a document to the level asked for and
-// writes the document anew, all bytes of it kept but for the properties that
-// are added. A signature that is already there stays as it is, except that LTA
-// renews the archive time-stamp. Signatures that another one signs, and those
-// in namespaces before 1.3.2, cannot be raised and are left alone.
+// Augment raises every signature of a document to the level asked for and writes the document; all
+// its bytes are kept, only properties are added. A signature already at the level does not change,
+// except that LTA adds another archive time-stamp. Signatures that another one signs, and those in
+// namespaces before 1.3.2, cannot be raised and are skipped.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	doc, err := parse(ctx, src)
 	if err != nil {
@@ -61,8 +60,8 @@ func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.Augm
 	return err
 }
 
-// raisable are the signatures of a document that are not counter-signatures.
-// Their number and order stay the same while properties are added.
+// raisable returns the signatures of a document that are not counter-signatures. Their number and
+// order do not change while properties are added.
 func raisable(doc *xmldom.Document) []*xmldom.Node {
 	var found []*xmldom.Node
 	for _, n := range xmldsig.Find(doc) {
@@ -82,7 +81,7 @@ func insideCounter(n *xmldom.Node) bool {
 	return false
 }
 
-// augmenter raises one signature, reading the document anew after each change.
+// augmenter raises one signature, reading the document again after each change.
 type augmenter struct {
 	ctx   context.Context
 	r     ades.AugmentOptions
@@ -93,7 +92,7 @@ type augmenter struct {
 	s *sigReader
 }
 
-// load reads the facts of the signature as it stands now.
+// load reads the current facts of the signature.
 func (a *augmenter) load() {
 	rd := newReader(a.ctx, a.doc, a.files)
 	n := raisable(a.doc)[a.index]
@@ -135,7 +134,7 @@ func (a *augmenter) raise() (bool, error) {
 	return true, nil
 }
 
-// intact refuses to lend time-stamps to a broken signature.
+// intact returns an error if the signature is broken: a time-stamp would make it look valid.
 func (a *augmenter) intact() error {
 	a.s.references(nil)
 	a.s.checkValue()
@@ -145,8 +144,7 @@ func (a *augmenter) intact() error {
 	return nil
 }
 
-// protected reports whether another signature signs this one, so that
-// anything added to it would break the other.
+// protected reports whether another signature signs this one, which any addition would then break.
 func (a *augmenter) protected() bool {
 	for i, n := range raisable(a.doc) {
 		if i == a.index {
@@ -225,8 +223,8 @@ func (a *augmenter) add(xml string) error {
 	return nil
 }
 
-// addValidationData gathers what every chain of the signature needs and adds
-// what is not there yet.
+// addValidationData gathers the validation data of every chain of the signature and adds what is
+// missing.
 func (a *augmenter) addValidationData() error {
 	fresh, err := carried.Missing(a.ctx, a.r.Gatherer, a.s.sig)
 	if err != nil {
@@ -238,9 +236,8 @@ func (a *augmenter) addValidationData() error {
 	return nil
 }
 
-// validationXML puts new data into CertificateValues and RevocationValues, or,
-// where the signature has them already, into TimeStampValidationData: there
-// may be only one of each.
+// validationXML puts new data into CertificateValues and RevocationValues, or, if the signature has
+// these already, into TimeStampValidationData: only one of each is allowed.
 func (a *augmenter) validationXML(b ades.Bundle) string {
 	certs := encapsulated("EncapsulatedX509Certificate", b.Certificates)
 	crls, ocsps := encapsulated("EncapsulatedCRLValue", b.CRLs), encapsulated("EncapsulatedOCSPValue", b.OCSPs)

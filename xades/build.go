@@ -13,7 +13,7 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// reference is one ds:Reference to be made.
+// reference is one ds:Reference to create.
 type reference struct {
 	uri        string
 	noURI      bool
@@ -31,19 +31,19 @@ const (
 	transformNoSigs    = `<ds:Transform Algorithm="` + xmldsig.XPathFilter2 + `"><dsig-xpath:XPath xmlns:dsig-xpath="` + xmldsig.FilterNS + `" Filter="subtract">/descendant::ds:Signature</dsig-xpath:XPath></ds:Transform>`
 )
 
-// builder writes the XML of one signature. What is signed of it is written as
-// exclusive canonicalisation would, so that its text is what is digested: parsing
-// and canonicalising it took a tenth of all that is not the key's.
+// builder writes the XML of one signature. Its signed parts are written in exclusive canonical
+// form, so that their text can be digested as it is: parsing and canonicalising it took a tenth of
+// the time not spent on the key operation.
 type builder struct {
 	o    settings
 	id   string
 	refs []reference
 	objs []object
-	// stamp is a token over all that the references are to; nil: none is asked for.
+	// stamp is a token over everything the references cover; nil if none is asked for.
 	stamp []byte
 }
 
-// object is a ds:Object that holds a document.
+// object is a ds:Object that contains a document.
 type object struct {
 	id, mime string
 	file     int
@@ -51,21 +51,21 @@ type object struct {
 
 func (b *builder) refID(i int) string { return fmt.Sprintf("r-%s-%d", b.id, i+1) }
 
-// Declarations that an element has in its canonical form where nothing around it
-// in that form makes them.
+// Declarations that an element has in its canonical form if no ancestor in that form declares the
+// prefix.
 const (
 	declareDS    = ` xmlns:ds="` + ds + `"`
 	declareXAdES = ` xmlns:xades="` + ns132 + `"`
 )
 
-// canonical is the canonical form of an element that is written so but for the
-// declaration of its prefix, which stands further up in the document.
+// canonical is the canonical form of an element that lacks only the declaration of its prefix,
+// which is on an ancestor in the document.
 func canonical(xml, declaration string) []byte {
 	name := strings.IndexAny(xml, " >")
 	return []byte(xml[:name] + declaration + xml[name:])
 }
 
-// signedProperties writes the properties under the signature.
+// signedProperties writes the signed properties.
 func (b *builder) signedProperties() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, `<xades:SignedProperties Id="xades-%s"><xades:SignedSignatureProperties>`, b.id)
@@ -102,7 +102,7 @@ func (b *builder) issuerSerial() []byte {
 		Issuer []asn1.RawValue
 		Serial any
 	}{[]asn1.RawValue{name}, b.o.Certificate.SerialNumber})
-	if err != nil { // both parts come out of a parsed certificate
+	if err != nil { // both parts come from a parsed certificate
 		return nil
 	}
 	return der
@@ -122,7 +122,7 @@ func (b *builder) policy() string {
 	return s + `</xades:SignaturePolicyId></xades:SignaturePolicyIdentifier>`
 }
 
-// signedInfo writes what the value is over.
+// signedInfo writes the SignedInfo element.
 func (b *builder) signedInfo(method string, properties []byte) string {
 	var s strings.Builder
 	s.WriteString(`<ds:SignedInfo><ds:CanonicalizationMethod Algorithm="` + exclusive.URI() + `"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm="` + method + `"></ds:SignatureMethod>`)
@@ -168,7 +168,7 @@ func (b *builder) keyInfo() string {
 	return string(append(s, `</ds:X509Data></ds:KeyInfo>`...))
 }
 
-// The characters that canonical XML escapes, in text and in values.
+// Characters that canonical XML escapes, in text and in attribute values.
 var (
 	textEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#xD;")
 	attrEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")

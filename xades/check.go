@@ -2,6 +2,5 @@ package xades
 
 import "errors"
 
-// ErrSelection means that what Options says to sign, or to name the signature,
-// does not go with the document.
+// ErrSelection: the elements to sign, or the id of the signature, do not suit the document.
 var ErrSelection = errors.New("xades: elements to sign")

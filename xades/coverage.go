@@ -11,9 +11,8 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// maxUncovered bounds how many places are named that no signature covers,
-// maxCovered those named for one set of signatures, and maxNamed the signatures
-// that they all name.
+// maxUncovered bounds how many uncovered places are named, maxCovered the places named for one set
+// of signatures, and maxNamed the total of signatures named for them.
 const (
 	maxUncovered = 64
 	maxCovered   = 16
@@ -26,38 +25,38 @@ type cover struct {
 	signedRegion
 }
 
-// signedRegion is a region with what its DataObjectFormat says about it: these
-// attributes of the element are signed that way.
+// signedRegion is a region with what its DataObjectFormat says about it, which makes the attributes
+// of that name signed.
 type signedRegion struct {
 	region *xmldsig.Region
 	format map[string]string // MimeType, Encoding
 }
 
-// partition walks a document once and sorts its content by the signatures that
-// cover it. Content is every element, attribute, text, instruction and comment
-// that parts a text, but not the signatures themselves.
+// partition walks a document once and assigns its content to the signatures that cover it. Content
+// is every element, attribute, text, instruction and text-splitting comment, except for the
+// signatures themselves.
 type partition struct {
 	ctx  context.Context
 	ids  []string // of the signatures, by index
 	sigs []*xmldom.Node
 	regs []*active
 	at   map[*xmldom.Node][]event
-	// holders have something covered, or a signature, below them.
+	// holders have covered nodes or a signature below them.
 	holders map[*xmldom.Node]bool
-	// plain: no comments, instructions, CDATA sections, or namespaces that the
-	// values of the document hang on.
+	// plain: there are no comments, instructions, CDATA sections, or namespaces that values in the
+	// document depend on.
 	plain bool
-	// page: a browser may show the document, and source is its text.
+	// page: a browser may render the document, whose text is source.
 	page   bool
 	source string
-	// subjects are the names in the certificates that the signatures carry.
+	// subjects are the names in the certificates of the signatures.
 	subjects func() []pkix.Name
-	// infos are the SignedInfo elements, which the values are over.
+	// infos are the SignedInfo elements.
 	infos map[*xmldom.Node]int
 
-	full, text, comment []int // how many regions of each signature are open
-	now                 *sets // who covers what is being visited; nil when that changed
-	parted              bool  // the comment that is being visited stands between two pieces of text
+	full, text, comment []int // number of open regions of each signature
+	now                 *sets // coverage at the current node; nil if it changed
+	parted              bool  // the current comment is between two pieces of text
 	steps               int
 	look                xmldsig.Lookup
 	err                 error
@@ -87,13 +86,13 @@ type event struct {
 	drop   bool
 }
 
-// collector gathers parts: one for each place where the content of a set of
-// signatures begins, and one for each place that none covers.
+// collector gathers parts: one for each place where content with another set of signatures begins,
+// and one for each uncovered place.
 type collector struct {
 	parts     []ades.Part
-	byKey     map[string]int // how many parts of a set there are
-	named     int            // signatures, over all parts
-	last      string         // key that was noted last; "" where a region has begun or ended since
+	byKey     map[string]int // number of parts per set
+	named     int            // number of signatures, over all parts
+	last      string         // the previous key; "" if a region has begun or ended since
 	uncovered []ades.Part
 }
 
@@ -141,10 +140,10 @@ func (p *partition) add(c cover) {
 	}
 }
 
-// signedInfo notes the element that the value of a signature is over.
+// signedInfo records the element that the value of a signature is over.
 func (p *partition) signedInfo(n *xmldom.Node, sig int) {
 	p.infos[n] = sig
-	p.at[n] = append(p.at[n], []event(nil)...) // something changes there
+	p.at[n] = append(p.at[n], []event(nil)...) // coverage changes here
 }
 
 func (p *partition) hold(n *xmldom.Node) {
@@ -153,9 +152,8 @@ func (p *partition) hold(n *xmldom.Node) {
 	}
 }
 
-// prepare marks the nodes where the coverage changes and those around them.
-// Of a plain document the walk leaves out the others where all is covered: it
-// was 15 % of reading XAdES-B.
+// prepare marks the nodes where the coverage changes and their ancestors. In a plain document the
+// walk skips the others if all of them are covered: visiting them was 15 % of reading XAdES-B.
 func (p *partition) prepare(doc *xmldom.Document) {
 	p.page = isPage(doc)
 	p.plain = doc.Plain() && !p.page && !p.loose(doc)
@@ -177,8 +175,8 @@ func (p *partition) prepare(doc *xmldom.Document) {
 	mark(p.expected)
 }
 
-// uniform reports whether all of a node without a mark is covered alike here, by
-// somebody.
+// uniform reports whether everything in an unmarked node is covered by the same signatures, at
+// least one.
 func (p *partition) uniform() bool {
 	if !p.plain {
 		return false
@@ -187,18 +185,18 @@ func (p *partition) uniform() bool {
 	return len(by.nodes.sigs) > 0 && by.nodes.key == by.text.key
 }
 
-// noted reports whether something that is covered alike was noted just before.
+// noted reports whether content with the same coverage was just recorded.
 func (p *partition) noted() bool {
 	key := p.covering().nodes.key
 	return p.whole.last == key && (!p.inside || p.wanted.last == key)
 }
 
-// maxSteps bounds the walk: many signatures over many nodes are work, too.
+// maxSteps bounds the walk: its cost grows with signatures times nodes.
 const maxSteps = 1 << 26
 
 var errTooMany = ades.Malformed("XML", "", "%w: too many signatures over too many elements", xmldom.ErrLimit)
 
-// spend takes steps and reports whether the walk goes on.
+// spend counts steps and reports whether to continue.
 func (p *partition) spend(steps int) bool {
 	before := p.steps
 	if p.steps += steps; p.err == nil && before>>12 != p.steps>>12 {
@@ -209,8 +207,7 @@ func (p *partition) spend(steps int) bool {
 	return p.err == nil
 }
 
-// change opens and closes regions where an element begins, and undoes it where
-// it ends.
+// change opens and closes regions where an element begins, and reverts that where it ends.
 func (p *partition) change(n *xmldom.Node, by int) {
 	if sig, ok := p.infos[n]; ok {
 		p.full[sig] += by
@@ -245,7 +242,7 @@ func (p *partition) change(n *xmldom.Node, by int) {
 	}
 }
 
-// covering says who covers what is being visited.
+// covering returns the signatures that cover the current node.
 func (p *partition) covering() *sets {
 	if p.now == nil {
 		p.spend(3 * len(p.ids))
@@ -257,7 +254,7 @@ func (p *partition) covering() *sets {
 	return p.now
 }
 
-// setOf are the signatures with an open region among the counts.
+// setOf returns the signatures with an open region among the counts.
 func setOf(counts ...[]int) (s set) {
 	var key strings.Builder
 	for i := range counts[0] {
@@ -271,7 +268,7 @@ func setOf(counts ...[]int) (s set) {
 	return s
 }
 
-// content notes a piece of content and who covers it.
+// content records a piece of content and the signatures that cover it.
 func (p *partition) content(path func() string, by set) {
 	p.whole.note(p.ids, path, by)
 	if p.inside {
@@ -306,7 +303,7 @@ func (c *collector) note(ids []string, path func() string, by set) {
 
 func (c *collector) all() []ades.Part { return append(c.parts, c.uncovered...) }
 
-// visit sorts a node and what is below it, outside of signatures.
+// visit handles a node outside of signatures, with its descendants.
 func (p *partition) visit(n *xmldom.Node) {
 	if !p.spend(1) {
 		return
@@ -327,17 +324,16 @@ func (p *partition) visit(n *xmldom.Node) {
 	}
 }
 
-// children visits them. A comment beside a text is content: a reader who takes
-// the first piece, or the first child, for all of it sees something else. So is
-// text behind something that the digest is not over, and text in two pieces of
-// which one is a CDATA section.
+// children visits the children of a node. A comment beside text is content: a reader that takes the
+// first piece, or the first child, for the whole text sees something else. So is text behind
+// something that is not digested, and text in two pieces, one of which is a CDATA section.
 //
-// Where they are content, those that are covered alike are passed over.
+// Children that are content with equal coverage are skipped.
 func (p *partition) children(n *xmldom.Node, content bool, do func(*xmldom.Node)) {
-	begun, dropped := false, false // text since the last element that counts, and behind one that does not
+	begun, dropped := false, false // text since the last element, and behind one that a reference leaves out
 	var before, end *xmldom.Node   // the text just before, and the last one before the next element
-	alike := false                 // what has no mark is covered as something that was noted
-	at := n.Inner                  // where the next node begins, if no empty section stands there
+	alike := false                 // unmarked nodes have a coverage that was recorded
+	at := n.Inner                  // where the next node begins, unless an empty section is there
 	for c := n.First; c != nil; c = c.Next {
 		if alike && !c.Mark && !dropped {
 			at, before = c.End, nil
@@ -371,13 +367,12 @@ func (p *partition) children(n *xmldom.Node, content bool, do func(*xmldom.Node)
 	}
 }
 
-// drops reports whether some reference leaves out this element, of what is
-// around it.
+// drops reports whether a reference leaves out this element but not its parent.
 func (p *partition) drops(n *xmldom.Node) bool {
 	return n.Mark && slices.ContainsFunc(p.at[n], func(e event) bool { return e.drop })
 }
 
-// torn reports whether a text is in two sections since one cannot hold "]]>".
+// torn reports whether a text is in two CDATA sections because one cannot contain "]]>".
 func torn(a, b *xmldom.Node) bool {
 	return strings.HasSuffix(a.Data, "]]") && strings.HasPrefix(b.Data, ">")
 }
@@ -386,8 +381,8 @@ func isText(n *xmldom.Node) bool {
 	return n.Kind == xmldom.Text && !isSpace(n.Data)
 }
 
-// isSpace reports whether a text is nothing but white space. strings.Trim
-// builds its set of characters anew for each of thousands of texts.
+// isSpace reports whether a text is only white space. strings.Trim would build its character set
+// for each of thousands of texts.
 func isSpace(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
@@ -397,7 +392,7 @@ func isSpace(text string) bool {
 	return true
 }
 
-// lastText is the last text before the next element; n itself if there is none.
+// lastText is the last text before the next element, or n itself.
 func lastText(n *xmldom.Node) *xmldom.Node {
 	last := n
 	for c := n; c != nil && c.Kind != xmldom.Element; c = c.Next {
@@ -408,13 +403,13 @@ func lastText(n *xmldom.Node) *xmldom.Node {
 	return last
 }
 
-// within does something with an element in the regions that are open there.
+// within calls do for an element inside the regions that begin there.
 func (p *partition) within(n *xmldom.Node, do func(*xmldom.Node)) {
 	here := n == p.expected
 	if n.Mark && !here {
 		_, here = p.at[n]
 	}
-	if !here { // nothing changes
+	if !here { // the coverage does not change
 		do(n)
 		return
 	}
@@ -431,9 +426,8 @@ func (p *partition) within(n *xmldom.Node, do func(*xmldom.Node)) {
 	p.whole.last, p.wanted.last = "", ""
 }
 
-// element sorts an element outside of signatures. One that nothing covers is
-// content, unless it only holds what is covered, and signatures, and has no
-// attributes but identifiers.
+// element handles an element outside of signatures. An uncovered one is content, unless it only
+// contains covered elements and signatures and has no attributes but identifiers.
 func (p *partition) element(n *xmldom.Node) {
 	switch {
 	case n.Kind == xmldom.DocumentNode:
@@ -451,12 +445,12 @@ func (p *partition) element(n *xmldom.Node) {
 	case len(by.sigs) > 0:
 		p.content(n.Path, by)
 		if !n.Mark && p.uniform() {
-			return // so is everything below it
+			return // and so is everything below it
 		}
 		if p.page && misread(n, p.source) {
 			p.content(n.Path, set{})
 		}
-		if !p.plain { // else no value anywhere hangs on what is left out
+		if !p.plain { // in a plain document no value depends on what is left out
 			p.values(n, by, true)
 		}
 	case !p.holders[n]:
@@ -471,7 +465,7 @@ func (p *partition) element(n *xmldom.Node) {
 				p.content(func() string { return n.Path() + "/@" + a.Name.QName }, p.described(n, a, func(said string) bool { return said == a.Value }))
 			}
 		}
-		if by := p.covering().text; len(by.sigs) > 0 { // as base64, of an empty file perhaps
+		if by := p.covering().text; len(by.sigs) > 0 { // base64, maybe of an empty file
 			p.content(n.Path, by)
 		}
 	}
@@ -480,8 +474,8 @@ func (p *partition) element(n *xmldom.Node) {
 
 const xmlSpace = "http://www.w3.org/XML/1998/namespace"
 
-// inherited are the signatures over the expected element whose canonicalisation
-// takes the xml: attributes of the elements around it in.
+// inherited returns the signatures over the expected element whose canonicalisation includes the
+// xml: attributes of its ancestors.
 func (p *partition) inherited() set {
 	counts := make([]int, len(p.ids))
 	for _, r := range p.regs {
@@ -492,8 +486,8 @@ func (p *partition) inherited() set {
 	return setOf(counts)
 }
 
-// described are the signatures whose DataObjectFormat for exactly this element
-// says something about an attribute that fits.
+// described returns the signatures whose DataObjectFormat for exactly this element has a matching
+// value for an attribute.
 func (p *partition) described(n *xmldom.Node, a xmldom.Attr, fits func(said string) bool) set {
 	counts := make([]int, len(p.ids))
 	for _, e := range p.at[n] {
@@ -505,9 +499,9 @@ func (p *partition) described(n *xmldom.Node, a xmldom.Attr, fits func(said stri
 	return setOf(counts)
 }
 
-// structure sorts what stands inside a signature. The elements of XML Signature
-// and of XAdES are the signature itself, and so is what a signed property holds.
-// What else is there is content, smuggled in where few look.
+// structure handles the content of a signature. The elements of XML Signature and XAdES are the
+// signature itself, and so is the content of a signed property. Everything else is content that may
+// have been hidden there.
 func (p *partition) structure(n *xmldom.Node) {
 	switch {
 	case n.Kind == xmldom.Text && !n.Parent.Is(ds, "Signature"):
@@ -525,7 +519,7 @@ func (p *partition) structure(n *xmldom.Node) {
 	p.within(n, p.part)
 }
 
-// part sorts an element inside a signature.
+// part handles an element inside a signature.
 func (p *partition) part(n *xmldom.Node) {
 	s, known := shapeOf(n)
 	covered := len(p.covering().nodes.sigs) > 0
@@ -544,8 +538,8 @@ func (p *partition) part(n *xmldom.Node) {
 	p.children(n, false, p.structure)
 }
 
-// object sorts a ds:Object. The qualifying properties are the signature's; so
-// are a manifest and signature properties that are signed. The rest is content.
+// object handles a ds:Object. The qualifying properties belong to the signature, and so do a
+// manifest and signature properties that are signed. The rest is content.
 func (p *partition) object(n *xmldom.Node) {
 	for _, a := range n.Attrs() {
 		differs := p.described(n, a, func(said string) bool { return said != a.Value })

@@ -26,7 +26,7 @@ func (p *preparation) enveloped() error {
 			return err
 		}
 	}
-	defer func() { p.doc.Release() }() // it may be another one by then
+	defer func() { p.doc.Release() }() // p.doc may be replaced
 	if p.doc.Root().Is(ds, "Signature") {
 		return errors.New("xades: the document is a signature; sign it enveloping or detached")
 	}
@@ -54,7 +54,7 @@ func (p *preparation) enveloped() error {
 	return nil
 }
 
-// elements are those asked for by Id or XPath; nil means the whole document.
+// elements returns those selected by Id or XPath; nil means the whole document.
 func (p *preparation) elements() ([]*xmldom.Node, error) {
 	switch {
 	case p.o.SignElement != "":
@@ -79,8 +79,8 @@ func (p *preparation) elements() ([]*xmldom.Node, error) {
 	return nil, nil
 }
 
-// ensureIDs gives an Id to elements that have none, or one that is not unique.
-// The document is parsed again if it had to change.
+// ensureIDs gives an Id to elements that have none, or whose Id is not unique. If the document
+// changes, it is parsed again.
 func (p *preparation) ensureIDs(elements []*xmldom.Node) ([]*xmldom.Node, error) {
 	var edits []xmldom.Edit
 	ids := make([]string, len(elements))
@@ -118,8 +118,7 @@ func (p *preparation) ensureIDs(elements []*xmldom.Node) ([]*xmldom.Node, error)
 	return elements, nil
 }
 
-// signedAlready reports whether an element is under a signature, so that it
-// cannot be given an Id any more.
+// signedAlready reports whether a signature covers an element, so that it cannot be given an Id.
 func (p *preparation) signedAlready(n *xmldom.Node) bool {
 	for _, sig := range xmldsig.Find(p.doc) {
 		s, err := xmldsig.Read(p.doc, sig)
@@ -135,10 +134,9 @@ func (p *preparation) signedAlready(n *xmldom.Node) bool {
 	return false
 }
 
-// addNode references a part of the document. The new signature is left out of
-// it by a transform where it will stand inside: by enveloped-signature, which
-// everybody can verify, or, where other signatures must be left out too, by
-// XPath Filter 2.0.
+// addNode references a part of the document. If the new signature will be inside it, a transform
+// leaves it out: enveloped-signature, which all implementations verify, or, if other signatures
+// must be left out too, XPath Filter 2.0.
 func (p *preparation) addNode(id string, n *xmldom.Node) {
 	set := xmldsig.NodeSet{Apex: n}
 	var transforms []string
@@ -155,8 +153,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 	if id != "" {
 		uri = "#" + url.PathEscape(id)
 	}
-	// Some comments are content (see partition.counts), and a bare
-	// reference leaves comments out.
+	// Some comments are content (see partition.counts), and a bare reference excludes comments.
 	if !p.doc.Plain() && partsText(n) && xmldom.IsName(id+"_") {
 		method.Comments, set.Comments = true, true
 		uri = "#xpointer(/)"
@@ -166,7 +163,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 	}
 	method.Prefixes = valuePrefixes(n)
 	h := p.o.Digest().New()
-	_ = xmldsig.Canonicalize(p.also(h), set, method) // a hash does not fail
+	_ = xmldsig.Canonicalize(p.withContentDigest(h), set, method) // writing to a hash cannot fail
 	mime := p.o.MimeTypes[p.files[0].Name]
 	if mime == "" {
 		mime = "text/xml"
@@ -199,8 +196,7 @@ func partsText(top *xmldom.Node) bool {
 	return found
 }
 
-// valuePrefixes are the prefixes in values that exclusive canonicalisation would
-// not write by itself.
+// valuePrefixes returns the prefixes in values, which exclusive canonicalisation omits by default.
 func valuePrefixes(top *xmldom.Node) []string {
 	bare := &xmldsig.Region{Set: xmldsig.NodeSet{Apex: top}, Method: exclusive}
 	left := maxSteps
@@ -219,15 +215,14 @@ func valuePrefixes(top *xmldom.Node) []string {
 	return list
 }
 
-// checkEarlier finds out what a new signature would do to those that are
-// already there. One over everything but itself is broken by anything that is
-// put beside it, but not by what is put into it: it becomes the host of the new
-// one. Of several such, each must be inside the other.
+// checkEarlier determines how a new signature affects existing ones. A signature over everything
+// but itself breaks if anything is put beside it, but not if it is put inside: it becomes the host
+// of the new one. Several such signatures must be nested.
 func (p *preparation) checkEarlier() error {
 	for _, n := range xmldsig.Find(p.doc) {
 		s, err := xmldsig.Read(p.doc, n)
 		if err != nil {
-			continue // it cannot be broken any more
+			continue // it is broken already
 		}
 		for _, r := range s.References {
 			if !s.Includes(r, p.doc.Root()) || s.Check(r, nil) != nil {
@@ -244,9 +239,8 @@ func (p *preparation) checkEarlier() error {
 	return nil
 }
 
-// hosted is where a signature goes that stands in another: into the Object of
-// its properties, which time-stamps do not cover as a whole (EN 319 132-1,
-// 5.5.2.2), or into a new Object.
+// hosted is where a signature inside another one goes: into the Object of its properties, which
+// time-stamps do not cover as a whole (EN 319 132-1, 5.5.2.2), or into a new Object.
 func (p *preparation) hosted(mark string) xmldom.Edit {
 	for _, o := range p.host.Children(ds, "Object") {
 		for c := range o.Elements() {
@@ -262,8 +256,8 @@ func (p *preparation) hosted(mark string) xmldom.Edit {
 	return p.doc.Append(p.host, "<"+prefix+"Object>"+mark+"</"+prefix+"Object>")
 }
 
-// inserter writes the document with the signature as last child of its root,
-// or in its host. It needs no more than the place, so that the tree can go.
+// inserter writes the document with the signature as last child of its root, or in its host. It
+// only keeps the position, so that the tree can be released.
 func (p *preparation) inserter() func(io.Writer, func(io.Writer) error) error {
 	const mark = "\x00"
 	doc, edit := p.doc, xmldom.Edit{}
@@ -288,8 +282,8 @@ func (p *preparation) inserter() func(io.Writer, func(io.Writer) error) error {
 	}
 }
 
-// internallyDetached makes a new root for the documents and the signature.
-// XML goes in as it is, other data as base64.
+// internallyDetached makes a new root for the documents and the signature. XML is inserted
+// unchanged, other data as base64.
 func (p *preparation) internallyDetached() error {
 	digests, err := p.digestFiles(true)
 	if err != nil {
@@ -344,7 +338,7 @@ func (p *preparation) embedXML(i int) (string, error) {
 	}
 	method.Prefixes = valuePrefixes(root)
 	h := p.o.Digest().New()
-	_ = xmldsig.Canonicalize(p.also(h), xmldsig.NodeSet{Apex: root, Comments: method.Comments}, method) // a hash does not fail
+	_ = xmldsig.Canonicalize(p.withContentDigest(h), xmldsig.NodeSet{Apex: root, Comments: method.Comments}, method) // writing to a hash cannot fail
 	p.b.refs = append(p.b.refs, reference{
 		uri: uri, transforms: []string{transformC14N(method)}, digest: h.Sum(nil), mime: p.mime(p.files[i]),
 	})

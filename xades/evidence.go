@@ -25,7 +25,7 @@ func (s *sigReader) carried() {
 		seen[string(e.Raw)] = true
 		if c, err := pkix.ParseCertificate(e.Raw); err == nil {
 			s.certs = append(s.certs, c)
-			s.inKeyInfo += boolInt(e.Origin == "KeyInfo") // which come first
+			s.inKeyInfo += boolInt(e.Origin == "KeyInfo") // these come first
 		} else {
 			s.problem(finding.XMLCertUnreadable, s.x.Node, e.Origin, err)
 		}
@@ -38,7 +38,7 @@ func (s *sigReader) addEvidence(kind ades.EvidenceKind, origin string, raw []byt
 	}
 }
 
-// validationData reads one unsigned property, if it holds validation data.
+// validationData reads one unsigned property, if it has validation data.
 func (s *sigReader) validationData(p *xmldom.Node) {
 	for _, e := range propertyEvidence(p) {
 		s.addEvidence(e.Kind, e.Origin, e.Raw)
@@ -55,7 +55,7 @@ func propertyEvidence(p *xmldom.Node) []ades.Evidence {
 		}
 		if kind == ades.EvidenceOCSP {
 			if o, err := pkix.ParseOCSPResponse(raw); err == nil {
-				raw = o.Raw // whole: some signatures carry the basic response alone
+				raw = o.Raw // whole: some signatures have only the basic response
 			}
 		}
 		found = append(found, ades.Evidence{Kind: kind, Origin: p.Name.Local, Raw: raw})

@@ -10,18 +10,17 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// foreign refuses a document in which a PDF may begin, or go on, in what nobody
-// signed: comments, the text of KeyInfo and unsigned properties take anything,
-// and readers of PDF look for its parts within a file. In signed content such
-// a mark is what the signer wrote. Where the octets are not those of the text
-// there may be none among them at all.
-func (r *reader) foreign() {
+// rejectForeign rejects a document with an unsigned place where a PDF may begin or continue:
+// comments, the text of KeyInfo and unsigned properties may contain anything, and PDF readers
+// search a file for its parts. Such a mark in signed content was written by the signer. If the
+// octets differ from the parsed text, none is allowed anywhere.
+func (r *reader) rejectForeign() {
 	octets := r.doc.Bytes()
 	if !foreign.PDFIn(octets) {
 		return
 	}
 	if r.doc.Same() {
-		octets = octets[len(octets)-len(r.doc.Source()):] // nodes count behind the byte order mark
+		octets = octets[len(octets)-len(r.doc.Source()):] // nodes are counted from behind the byte order mark
 		next, stop := iter.Pull(foreign.Marks(octets))
 		defer stop()
 		m := &marks{reader: r, next: next}
@@ -40,7 +39,7 @@ func (r *reader) foreign() {
 type marks struct {
 	*reader
 	next  func() (int, bool)
-	at    uint32 // of the next mark
+	at    uint32 // position of the next mark
 	more  bool
 	steps int
 }
@@ -50,8 +49,7 @@ func (m *marks) advance() {
 	m.at, m.more = uint32(at), ok
 }
 
-// signed reports whether all marks in a node stand in something that a
-// signature covers.
+// signed reports whether all marks in a node are covered by a signature.
 func (m *marks) signed(n *xmldom.Node) bool {
 	for c := n.First; c != nil && m.more; c = c.Next {
 		if !m.covered(n, c.Start) || m.more && m.at < c.End && !m.signed(c) {
@@ -64,8 +62,8 @@ func (m *marks) signed(n *xmldom.Node) bool {
 	return m.covered(n, n.End)
 }
 
-// covered reports whether the node itself is covered if marks stand in it up
-// to an end, and goes on behind that.
+// covered reports whether the node itself is covered if there are marks up to its end, and
+// continues behind it.
 func (m *marks) covered(n *xmldom.Node, end uint32) bool {
 	if !m.more || m.at >= end {
 		return true
@@ -82,7 +80,7 @@ func (m *marks) covered(n *xmldom.Node, end uint32) bool {
 	return found && m.steps < maxSteps>>8 && m.ctx.Err() == nil
 }
 
-// holds reports whether the octets of a region hold a node itself.
+// holds reports whether the octets of a region contain a node itself.
 func holds(g *xmldsig.Region, n *xmldom.Node) bool {
 	contains := func(top *xmldom.Node) bool { return top.Contains(n) }
 	switch {

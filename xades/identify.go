@@ -25,8 +25,8 @@ type certRef struct {
 	hasSerial bool
 }
 
-// identify finds the signing certificate: the one that the signed reference
-// names, or, where there is none, the one in KeyInfo whose key verifies.
+// identify finds the signing certificate: the one in the signed reference, or, if there is none,
+// the one in KeyInfo whose key verifies.
 func (s *sigReader) identify() {
 	refs := s.certRefs()
 	signer := s.named(refs)
@@ -54,9 +54,8 @@ func (s *sigReader) identify() {
 	}
 }
 
-// amongKnown looks for the signer among the certificates of the caller, where
-// the document carries none: by the signed reference, or by the key that
-// verifies the value.
+// amongKnown looks for the signer among the caller's certificates if the document does not contain
+// it: by the signed reference, or by the key that verifies the value.
 func (s *sigReader) amongKnown(refs []certRef) *pkix.Certificate {
 	for _, der := range s.known {
 		c, err := pkix.ParseCertificate(der)
@@ -75,11 +74,10 @@ func (s *sigReader) amongKnown(refs []certRef) *pkix.Certificate {
 	return nil
 }
 
-// onlySigner refuses a KeyInfo that shows somebody else's certificate in place
-// of the signer's, or beside it: programs that go by it would name the wrong
-// person. Authorities and services may be there. Where a signed property names
-// the signer and the certificate is the first one, further ones of the same
-// person or the same authority are only a remark.
+// onlySigner rejects a KeyInfo with another person's certificate instead of the signer's, or beside
+// it: programs that rely on KeyInfo would name the wrong person. Authorities and services are
+// allowed. If a signed property identifies the signer and the signer's certificate is first, more
+// certificates of the same person or authority are only noted.
 func (s *sigReader) onlySigner(signer *pkix.Certificate) {
 	shown := s.certs[:s.inKeyInfo]
 	named := len(s.sig.CertificateRefs) > 0 && s.sig.CertificateRefs[0].DigestMatch == ades.Yes
@@ -102,7 +100,7 @@ func service(c *pkix.Certificate) bool {
 	return c.HasExtUsage("1.3.6.1.5.5.7.3.8") || c.HasExtUsage("1.3.6.1.5.5.7.3.9")
 }
 
-// named finds the certificate that the first reference names.
+// named finds the certificate of the first reference.
 func (s *sigReader) named(refs []certRef) *pkix.Certificate {
 	if len(refs) == 0 {
 		return nil
@@ -119,8 +117,8 @@ func (s *sigReader) lookup(ref certRef) *pkix.Certificate {
 	return nil
 }
 
-// byKey tries the certificates of KeyInfo on the signature value. The first
-// one stands in when none fits, so that the report can say whose it claims to be.
+// byKey tries the certificates of KeyInfo on the signature value. If none verifies it returns the
+// first, so that the report can name the claimed signer.
 func (s *sigReader) byKey() *pkix.Certificate {
 	for _, c := range s.certs[:min(s.inKeyInfo, 8)] {
 		if s.x.CheckValue(c.PublicKey) == nil {
@@ -195,8 +193,8 @@ func parseIssuerSerial(der []byte) (name []byte, serial *big.Int) {
 	return name, v.Serial
 }
 
-// matches compares a reference with a certificate. Names in text form are not
-// compared: their spelling is free, and the digest says it all.
+// matches compares a reference with a certificate. Names in text form are ignored: their spelling
+// varies, and the digest is sufficient.
 func (r certRef) matches(c *pkix.Certificate) (digestMatch, issuerSerial ades.Tri) {
 	if h, ok := xmldsig.HashByURI(r.digestURI); ok {
 		digestMatch = ades.TriOf(bytes.Equal(oid.Sum(h, c.Raw), r.digest))

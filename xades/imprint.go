@@ -11,7 +11,7 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// stamped writes what a time-stamp of one signature is taken over.
+// stamped writes the input of a time-stamp over a signature.
 type stamped struct {
 	x        *xmldsig.Signature
 	unsigned *xmldom.Node // UnsignedSignatureProperties; may be nil
@@ -19,8 +19,8 @@ type stamped struct {
 	m        xmldsig.Method
 }
 
-// timestampMethod is the canonicalisation that a time-stamp property names,
-// and inclusive without comments where it names none.
+// timestampMethod is the canonicalisation of a time-stamp property; inclusive without comments by
+// default.
 func timestampMethod(p *xmldom.Node) (xmldsig.Method, error) {
 	if c := p.Child(ds, "CanonicalizationMethod"); c != nil && c.Attr("Algorithm") != "" {
 		return xmldsig.MethodOf(c)
@@ -38,8 +38,8 @@ func (t *stamped) node(w io.Writer, n *xmldom.Node) error {
 	return xmldsig.Canonicalize(w, xmldsig.NodeSet{Apex: n, Comments: true}, t.m)
 }
 
-// write writes the octets for a time-stamp property of some kind; before is
-// the property itself, or nil for one that is still to be appended.
+// write writes the input of a time-stamp property; p is the property itself, or nil for one that is
+// yet to be appended.
 func (t *stamped) write(w io.Writer, kind ades.TimestampKind, p *xmldom.Node) error {
 	if includes := includes(p); len(includes) > 0 && kind != ades.ContentTimestamp {
 		return t.included(w, includes)
@@ -62,7 +62,7 @@ func (t *stamped) write(w io.Writer, kind ades.TimestampKind, p *xmldom.Node) er
 	return fmt.Errorf("no imprint for %s time-stamps", kind)
 }
 
-// includes are the explicit lists of older time-stamps.
+// includes are the explicit reference lists of older time-stamps.
 func includes(p *xmldom.Node) []*xmldom.Node {
 	var found []*xmldom.Node
 	for c := range p.Elements() {
@@ -73,7 +73,7 @@ func includes(p *xmldom.Node) []*xmldom.Node {
 	return found
 }
 
-// included writes what Include elements (HashDataInfo in 1.1.1) point to.
+// included writes what Include elements (HashDataInfo in 1.1.1) refer to.
 func (t *stamped) included(w io.Writer, list []*xmldom.Node) error {
 	for _, inc := range list {
 		uri := inc.Attr("URI")
@@ -121,8 +121,8 @@ func (t *stamped) individual(w io.Writer, p *xmldom.Node) error {
 	return nil
 }
 
-// refs writes the references to validation data before a time-stamp. The
-// second version of the time-stamp goes with the second version of the refs.
+// refs writes the references to validation data before a time-stamp. The second version of the
+// time-stamp covers the second version of the references.
 func (t *stamped) refs(w io.Writer, p *xmldom.Node, more ...string) error {
 	want := append(more, "CompleteRevocationRefs", "AttributeRevocationRefs")
 	if p != nil && strings.HasSuffix(p.Name.Local, "V2") {
@@ -167,8 +167,8 @@ func (t *stamped) archive(w io.Writer, p *xmldom.Node) error {
 	return t.objects(w, p != nil && p.Name.Space != ns141)
 }
 
-// objects writes the objects without qualifying properties. The time-stamps
-// of 1.3.2 leave out those that a reference has brought in already.
+// objects writes the objects without qualifying properties. The time-stamps of 1.3.2 leave out
+// those already included by a reference.
 func (t *stamped) objects(w io.Writer, old bool) error {
 	for _, o := range t.x.Objects {
 		qualifying := slices.ContainsFunc(slices.Collect(o.Elements()), func(n *xmldom.Node) bool {

@@ -7,14 +7,11 @@ import (
 	"rogito.dev/rogito/internal/carried"
 )
 
-// Level names the level that a signature has reached, in the spelling of EU
-// DSS: XAdES-BASELINE-B to -LTA, XAdES-BES, -EPES, -T, -C, -X, -XL, -LT, -A, or
-// XML-NOT-ETSI.
+// Level names the level of a signature as EU DSS does: XAdES-BASELINE-B to -LTA, XAdES-BES, -EPES,
+// -T, -C, -X, -XL, -LT, -A, or XML-NOT-ETSI.
 //
-// complete is asked whether the document carries revocation data for every
-// certificate of the chains of the given ones, which LT and above demand. Nil
-// means that it was not looked into, and counts as complete where there is
-// any revocation data.
+// complete reports whether the document has revocation data for every certificate in the chains of
+// the given ones, as LT and above require. If it is nil, any revocation data counts as complete.
 func Level(sig *ades.Signature, _ *ades.Document, complete func(certificates ...[]byte) bool) string {
 	l := leveler{sig, complete}
 	if sig.Format != ades.XAdES || !l.bes() {
@@ -76,14 +73,14 @@ func (l leveler) has(kinds ...ades.TimestampKind) bool {
 
 func (l leveler) certRefs() int { return l.n("SigningCertificate", "SigningCertificateV2") }
 
-// bes is the least that makes an XML signature a XAdES one.
+// bes are the minimum requirements for XAdES.
 func (l leveler) bes() bool {
 	signedKeyInfo := slices.ContainsFunc(l.sig.Attributes, func(a ades.Attribute) bool { return a.Name == "KeyInfo" && a.Signed })
 	return l.n("SigningTime") <= 1 && l.n(attrBadFormat) == 0 && (l.certRefs() == 1 || l.certRefs() == 0 && signedKeyInfo) &&
 		l.n("SignatureProductionPlace", "SignatureProductionPlaceV2") <= 1 && l.n("SignerRole", "SignerRoleV2") <= 1
 }
 
-// baselineB are the requirements of EN 319 132-1, table 2, that files differ in.
+// baselineB are the requirements of EN 319 132-1, table 2, in which real signatures differ.
 func (l leveler) baselineB() bool {
 	return l.n("KeyInfo") == 1 && len(l.sig.References) >= 2 && l.n("SigningTime") == 1 && l.certRefs() == 1 &&
 		l.n(attrUnformatted) == 0 && l.n("SignaturePolicyIdentifier") <= 1 && l.signerInKeyInfo() &&
@@ -96,13 +93,13 @@ func (l leveler) signerInKeyInfo() bool {
 	})
 }
 
-// longTerm: every chain but that of the last archive time-stamp has its
+// longTerm reports whether every chain, except for the last archive time-stamp's, has its
 // revocation data in the file.
 func (l leveler) longTerm() bool {
 	return carried.Proves(l.sig, l.covered, l.n("CertificateValues", "AttrAuthoritiesCertValues", "TimeStampValidationData", "AnyValidationData") > 0)
 }
 
-// baselineLT forbids the references of the legacy levels.
+// baselineLT excludes the references of the legacy levels.
 func (l leveler) baselineLT() bool {
 	return l.n("CertificateValues") <= 1 && l.n("RevocationValues") <= 1 && !l.refs() && !l.has(ades.SigAndRefs, ades.RefsOnly)
 }

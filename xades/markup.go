@@ -14,24 +14,22 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// What a browser that takes a document for HTML reads otherwise than XML does,
-// and canonicalisation does not tell apart: whoever has no key can write the one
-// for the other, and the digest fits. Comments end earlier in HTML, and are text
-// in some elements; a CDATA section is a comment; <div/> only opens; in a script
-// entities are letters; references to C1 controls are letters of windows-1252.
-// (WHATWG HTML, 13.2.)
+// Differences between HTML and XML that canonicalisation removes: an attacker without the key can
+// replace one spelling by the other, and the digest still matches. Comments end earlier in HTML,
+// and are text in some elements; a CDATA section is a comment; <div/> only opens; entities in a
+// script are literal; references to C1 controls are letters of windows-1252. (WHATWG HTML, 13.2.)
 
-// rawText are the elements in which HTML knows no markup, RCDATA included.
+// rawText are the elements in which HTML has no markup, including RCDATA.
 var rawText = []string{"script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes", "noscript", "plaintext"}
 
-// void are the elements that have no end tag in HTML.
+// void are the elements without end tag in HTML.
 var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr", "keygen", "frame", "basefont", "bgsound"}
 
-// pageMarks are elements that make a document something to look at in a browser.
+// pageMarks are elements that suggest a document meant for a browser.
 var pageMarks = []string{"html", "script", "style", "svg", "iframe", "textarea", "xmp", "plaintext", "noscript", "noembed", "noframes"}
 
-// isPage reports whether a browser may be shown the document as a page: by its
-// namespaces, or by the name of an element, in any case of letters.
+// isPage reports whether a browser may render the document as a page: by its namespaces, or by the
+// name of an element, ignoring case.
 func isPage(doc *xmldom.Document) bool {
 	text := doc.Origin().Text
 	if strings.Contains(text, "http://www.w3.org/1999/xhtml") || strings.Contains(text, "http://www.w3.org/2000/svg") {
@@ -53,11 +51,11 @@ func isPage(doc *xmldom.Document) bool {
 	}
 }
 
-// htmlName is an element's name as HTML has it.
+// htmlName is an element's name in HTML.
 func htmlName(n *xmldom.Node) string { return strings.ToLower(n.Name.QName) }
 
-// embedded reports whether an element stands in SVG or MathML, where HTML reads
-// CDATA sections and empty elements as XML does.
+// embedded reports whether an element is in SVG or MathML, where HTML treats CDATA sections and
+// empty elements like XML.
 func embedded(n *xmldom.Node) bool {
 	for ; n != nil && n.Kind == xmldom.Element; n = n.Parent {
 		if name := htmlName(n); name == "svg" || name == "math" {
@@ -67,13 +65,13 @@ func embedded(n *xmldom.Node) bool {
 	return false
 }
 
-// counts reports whether a comment is content: it parts a text, it holds markup,
-// or it stands where HTML has no comments.
+// counts reports whether a comment is content: it splits a text, contains markup, or is where HTML
+// has no comments.
 func (p *partition) counts(n *xmldom.Node) bool {
 	return p.parted || strings.ContainsAny(n.Data, "<>") || n.Parent.Kind == xmldom.Element && slices.Contains(rawText, htmlName(n.Parent))
 }
 
-// misread reports whether HTML takes an element, or text in it, otherwise.
+// misread reports whether HTML interprets an element, or text in it, differently.
 func misread(n *xmldom.Node, text string) bool {
 	name, inside := htmlName(n), embedded(n)
 	raw := slices.Contains(rawText, name) && !inside
@@ -117,12 +115,11 @@ func controls(text string) bool {
 	return false
 }
 
-// pages are the endings of files that browsers open as HTML, or as something
-// that runs scripts.
+// pages are the extensions of files that browsers open as HTML, or as something that runs scripts.
 var pages = []string{".html", ".htm", ".xhtml", ".xht", ".shtml", ".svg", ".mht", ".mhtml", ".hta"}
 
-// asWritten reports whether the digest over a file that browsers open is over
-// its bytes as they stand. Other files may be canonicalised.
+// asWritten reports whether the digest over a file that browsers open is over its unchanged bytes.
+// Other files may be canonicalised.
 func (s *sigReader) asWritten(r *xmldsig.Reference, f *ades.File) bool {
 	if r.Node.Child(ds, "Transforms") == nil || !slices.Contains(pages, strings.ToLower(path.Ext(f.Name))) {
 		return true
@@ -132,7 +129,7 @@ func (s *sigReader) asWritten(r *xmldsig.Reference, f *ades.File) bool {
 	return err == nil && same.at == f.Source.Size()
 }
 
-// comparison takes what is written as long as it is what the source holds.
+// comparison is a writer that fails if the data differs from the source.
 type comparison struct {
 	src ades.Source
 	at  int64

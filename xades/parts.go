@@ -15,8 +15,8 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// parts states which signatures cover what of the document, and of the element
-// that the caller relies on.
+// parts records which signatures cover which parts of the document, and of the element that the
+// caller relies on.
 func (r *reader) parts(element string) error {
 	var covers []cover
 	for i, s := range r.tops {
@@ -63,12 +63,12 @@ func (r *reader) parts(element string) error {
 		}
 		r.out.Parts = append(r.out.Parts, wanted...)
 	}
-	r.selfish(p)
+	r.rejectSelfSigned(p)
 	r.hidden()
 	return nil
 }
 
-// subjects are the names of those whose certificates are at hand.
+// subjects are the names in the available certificates.
 func (r *reader) subjects() []pkix.Name {
 	var out []pkix.Name
 	add := func(certs []*pkix.Certificate) {
@@ -89,13 +89,12 @@ func (r *reader) subjects() []pkix.Name {
 	return out
 }
 
-// maxSubjects bounds the names that a text is held against.
+// maxSubjects bounds the names that a text is compared with.
 const maxSubjects = 256
 
-// hidden refuses signed content that stands inside a signature where no reader
-// looks for it: in the key, or in an Object while the same signature signs
-// elements of the document outside. It was moved there, and what reads the
-// document finds it missing.
+// hidden rejects signed content inside a signature where no reader looks for it: in the key, or in
+// an Object while the same signature signs elements of the document outside. Moving it there hides
+// it from readers of the document while the digest still matches.
 func (r *reader) hidden() {
 	for _, s := range r.tops {
 		if s.x == nil {
@@ -117,7 +116,7 @@ func (r *reader) hidden() {
 	}
 }
 
-// conceals raises the problem for one signed node.
+// conceals adds the problem for one signed node.
 func (s *sigReader) conceals(n *xmldom.Node, outside bool) {
 	if n.Kind != xmldom.Element || n.Is(ds, "Object") {
 		return
@@ -130,7 +129,7 @@ func (s *sigReader) conceals(n *xmldom.Node, outside bool) {
 	}
 }
 
-// enclosing is the child of a signature that a node stands in, nil for none.
+// enclosing is the child of a signature that contains a node, or nil.
 func enclosing(n *xmldom.Node) *xmldom.Node {
 	for ; n != nil && n.Parent != nil; n = n.Parent {
 		if n.Parent.Is(ds, "Signature") {
@@ -140,8 +139,8 @@ func enclosing(n *xmldom.Node) *xmldom.Node {
 	return nil
 }
 
-// expected finds the element that a caller names by an Id or an XPath. What
-// has the characters of a path is one: a document may give any Id to anything.
+// expected finds the element named by the caller, an Id or an XPath. A name with the characters of
+// a path is an XPath: a document may give any Id to anything.
 func (r *reader) expected(name string) (*xmldom.Node, error) {
 	if !strings.ContainsAny(name, "/([*:@") {
 		return r.doc.ByID(strings.TrimPrefix(name, "#"))
@@ -158,10 +157,9 @@ func (r *reader) expected(name string) (*xmldom.Node, error) {
 	return found[0], nil
 }
 
-// selfish refuses signatures that sign nothing but themselves: their own
-// properties, key or value. Such a one can be taken from anywhere and put
-// into any document.
-func (r *reader) selfish(p *partition) {
+// rejectSelfSigned rejects signatures that only sign themselves: their own properties, key or
+// value. They could be copied into any document.
+func (r *reader) rejectSelfSigned(p *partition) {
 	parts := r.covered()
 	for i, s := range r.tops {
 		if s.x == nil || len(s.sig.References) == 0 {
@@ -169,11 +167,11 @@ func (r *reader) selfish(p *partition) {
 		}
 		own := !s.elsewhere && parts[p.ids[i]] == 0
 		for _, ref := range s.sig.References {
-			own = own && ref.Intact == ades.Yes // else there is another reason already
+			own = own && ref.Intact == ades.Yes // otherwise it is not valid anyway
 		}
 		for _, g := range s.regions {
 			if top := g.region.Top(); top != nil && !s.x.Node.Contains(top) && len(p.whole.uncovered) == 0 {
-				own = false // about another signature
+				own = false // over another signature
 			}
 		}
 		if own {
@@ -182,9 +180,8 @@ func (r *reader) selfish(p *partition) {
 	}
 }
 
-// fileParts states which signatures cover the files that the caller gave beside
-// the document. One that is not what was signed is a part that none covers, and
-// so is what a signed manifest lists and nobody has.
+// fileParts records which signatures cover the files given beside the document. A file that was not
+// signed is an uncovered part, and so is an entry of a signed manifest that is not available.
 func (r *reader) fileParts() {
 	for _, s := range r.tops {
 		for _, name := range s.absent {
@@ -203,8 +200,8 @@ func (r *reader) fileParts() {
 	}
 }
 
-// holds reports whether a file is content that the signature carries itself:
-// the same octets, or the same document up to canonicalisation.
+// holds reports whether a file is content of the signature itself: the same octets, or the same
+// document after canonicalisation.
 func (s *sigReader) holds(f *ades.File) bool {
 	if s.x == nil {
 		return false
@@ -237,10 +234,10 @@ func (s *sigReader) holds(f *ades.File) bool {
 	return false
 }
 
-// wholes marks the signatures that cover every part, the elements around what
-// they sign included: those are no content (an element that only holds others
-// says nothing of its own), but their names can be exchanged.
-func (r *reader) wholes() {
+// markWhole marks the signatures that cover every part, and also the ancestors of what they sign:
+// these are not content (an element that only contains others says nothing itself), but their names
+// could be changed.
+func (r *reader) markWhole() {
 	parts := r.covered()
 	for i, s := range r.out.Signatures {
 		s.ContentIsWhole = s.Intact() == ades.Yes && len(r.out.Parts) > 0 && parts[s.ID] == len(r.out.Parts)
@@ -251,9 +248,8 @@ func (r *reader) wholes() {
 	}
 }
 
-// around is an element around what a signature signs that it does not sign
-// itself, or nil. The root that only holds the parts of an internally detached
-// signature is none: it has one name everywhere.
+// around is an unsigned ancestor of what a signature signs, or nil. The root of an internally
+// detached signature does not count, since its name is fixed.
 func (s *sigReader) around() *xmldom.Node {
 	covers := func(n *xmldom.Node) bool {
 		return slices.ContainsFunc(s.regions, func(g signedRegion) bool { return g.region.Holds(n) })

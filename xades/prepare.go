@@ -19,13 +19,12 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// Draft is a signed document that wants only its signature value. It
-// implements ades.Draft.
+// Draft is a signed document that lacks only its signature value. It implements ades.Draft.
 type Draft struct {
 	tbs    []byte
 	params ades.SignParams
 	files  []ades.File
-	before string // text of the signature up to the value, and after it
+	before string // text of the signature before and after the value
 	after  string
 	objs   []object
 	place  func(w io.Writer, signature func(io.Writer) error) error
@@ -33,18 +32,18 @@ type Draft struct {
 
 var _ ades.Draft = (*Draft)(nil)
 
-// ToBeSigned is the canonical SignedInfo.
+// ToBeSigned returns the canonical SignedInfo.
 func (d *Draft) ToBeSigned() []byte { return d.tbs }
 
-// Digest of ToBeSigned.
+// Digest returns the digest of ToBeSigned.
 func (d *Draft) Digest() []byte { return oid.Sum(d.params.Digest(), d.tbs) }
 
-// Value has the key sign the draft.
+// Value signs the draft with key.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
 	return ades.Value(key, d.params, d.tbs, d.Digest())
 }
 
-// Finish writes the signed document. ECDSA values come as DER.
+// Finish writes the signed document. ECDSA values are DER.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
 	value, err := pkix.PlainValue(d.params.Certificate.PublicKey, value)
 	if err != nil {
@@ -82,8 +81,8 @@ func (d *Draft) writeObject(w io.Writer, o object) error {
 	return err
 }
 
-// Prepare makes everything of a signature but its value. It returns a
-// *ades.MalformedError for XML that is not well-formed or has a DTD.
+// Prepare makes everything of a signature but its value. It returns a *ades.MalformedError for XML
+// that is not well-formed or has a DTD.
 func Prepare(ctx context.Context, files []ades.File, params ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{params, opts}
 	if err := o.check(); err != nil {
@@ -121,15 +120,15 @@ func Prepare(ctx context.Context, files []ades.File, params ades.SignParams, opt
 	}, nil
 }
 
-// preparation collects what is to be referenced and where the signature goes.
+// preparation collects the references and determines where the signature goes.
 type preparation struct {
 	ctx   context.Context
 	files []ades.File
 	o     settings
 	b     builder
-	doc   *xmldom.Document // the one XML document, when there is one
-	host  *xmldom.Node     // the signature that the new one must stand in, if any
-	all   hash.Hash        // over everything that is signed, in order; nil: nobody asks
+	doc   *xmldom.Document // the only XML document, if there is one
+	host  *xmldom.Node     // the signature that must contain the new one, if any
+	all   hash.Hash        // over everything that is signed, in order; nil if not needed
 	place func(w io.Writer, signature func(io.Writer) error) error
 }
 
@@ -151,7 +150,7 @@ func (p *preparation) pack() error {
 	return fmt.Errorf("xades: unknown packaging %d", packaging)
 }
 
-// byContent chooses Enveloped for one XML document that can take a signature.
+// byContent chooses Enveloped for one XML document that can contain a signature.
 func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
@@ -160,12 +159,12 @@ func (p *preparation) byContent() Packaging {
 	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}
-	p.doc = doc // nil with an error, which enveloped will meet again
+	p.doc = doc // nil on error, which enveloped will return
 	return Enveloped
 }
 
-// chooseID names the signature. The same input gives the same name, so that a
-// draft can be made again; a name in use is stepped over.
+// chooseID names the signature. The same input gives the same name, so that a draft can be made
+// again; names in use are skipped.
 func (p *preparation) chooseID(digests ...[]byte) {
 	if p.o.SignatureID != "" {
 		p.b.id = p.o.SignatureID
@@ -203,7 +202,7 @@ func (p *preparation) enveloping() error {
 			digest: digests[i], mime: mime, encoding: xmldsig.Base64,
 		})
 	}
-	p.place = alone
+	p.place = writeAlone
 	return nil
 }
 
@@ -220,26 +219,26 @@ func (p *preparation) detached() error {
 		}
 		p.b.refs = append(p.b.refs, reference{uri: xmldsig.EscapeName(f.Name), noURI: f.Name == "", digest: digests[i], mime: p.mime(f)})
 	}
-	p.place = alone
+	p.place = writeAlone
 	return nil
 }
 
-// alone makes the signature the whole document.
-func alone(w io.Writer, signature func(io.Writer) error) error {
+// writeAlone makes the signature the whole document.
+func writeAlone(w io.Writer, signature func(io.Writer) error) error {
 	if _, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"); err != nil {
 		return err
 	}
 	return signature(w)
 }
 
-// digestFiles digests the files as they are; embedded ones are not signed so.
+// digestFiles digests the files as they are, unless they are embedded.
 func (p *preparation) digestFiles(embedded bool) ([][]byte, error) {
 	digests := make([][]byte, len(p.files))
 	for i, f := range p.files {
 		h := p.o.Digest().New()
 		w := io.Writer(h)
 		if !embedded {
-			w = p.also(h)
+			w = p.withContentDigest(h)
 		}
 		if _, err := io.Copy(w, io.NewSectionReader(f.Source, 0, f.Source.Size())); err != nil {
 			return nil, fmt.Errorf("xades: read document: %w", err)
@@ -249,9 +248,8 @@ func (p *preparation) digestFiles(embedded bool) ([][]byte, error) {
 	return digests, nil
 }
 
-// also has what is digested for a reference digested for the time-stamp of the
-// content as well.
-func (p *preparation) also(h hash.Hash) io.Writer {
+// withContentDigest writes digest input to the digest for the content time-stamp as well.
+func (p *preparation) withContentDigest(h hash.Hash) io.Writer {
 	if p.all == nil {
 		return h
 	}
@@ -268,9 +266,8 @@ func (p *preparation) mime(f ades.File) string {
 	return "application/octet-stream"
 }
 
-// LooksLikeXML reports whether a source begins as XML documents do: after a
-// byte order mark and white space, with a less-than sign and something that
-// can follow it.
+// LooksLikeXML reports whether a source begins like an XML document: after a byte order mark and
+// white space, with a less-than sign and a valid character.
 func LooksLikeXML(src ades.Source) bool {
 	if o, ok := src.(*octets); ok && o.xml {
 		return true
@@ -286,8 +283,8 @@ func LooksLikeXML(src ades.Source) bool {
 	return len(head) > 2 && head[0] == '<' && (head[1] == '?' || head[1] == '!' || head[1] == '_' || head[1]|0x20 >= 'a' && head[1]|0x20 <= 'z' || head[1] >= 0x80)
 }
 
-// parse reads a whole source as XML. Text and tree are paid for out of the
-// budget of the context: too much of them is a fact about the document.
+// parse reads a whole source as XML. Text and tree are charged to the budget of the context;
+// exceeding it makes the document malformed.
 func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
 	b, err := load(ctx, src)
 	if err != nil {

@@ -9,16 +9,15 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// isSignedProperties reports whether a reference type means the signed
-// properties, in any version.
+// isSignedProperties reports whether a reference type is that of the signed properties, in any
+// version.
 func isSignedProperties(typ string) bool {
 	return strings.HasPrefix(typ, "http://uri.etsi.org/01903") && strings.HasSuffix(typ, "SignedProperties")
 }
 
-// findProperties finds the SignedProperties that the signature really signs.
-// They are found by the reference and not by their place, must stand in an
-// Object of this signature, and must say that they are about it; else somebody
-// else's could be slipped in.
+// findProperties finds the SignedProperties that the signature actually signs. They are located by
+// the reference, must be in an Object of this signature, and must refer to it; otherwise those of
+// another signature could be substituted.
 func (s *sigReader) findProperties() {
 	for _, r := range s.x.References {
 		n, err := s.x.Subject(r)
@@ -36,7 +35,7 @@ func (s *sigReader) findProperties() {
 			s.problem(finding.XMLPropertiesTwice, r.Node)
 			return
 		}
-		if !s.own(n) {
+		if !s.checkPlace(n) {
 			return
 		}
 		s.signed, s.space = n, n.Name.Space
@@ -46,20 +45,20 @@ func (s *sigReader) findProperties() {
 	switch n := s.properties(); {
 	case s.signed == nil && n > 0:
 		s.problem(finding.XMLPropertiesUnsigned, s.x.Node)
-	case n > 1: // readers that go by place would take the wrong ones
+	case n > 1: // readers that locate them by position would take the wrong ones
 		s.problem(finding.XMLPropertiesSeveral, s.x.Node)
 	}
 }
 
-// own checks that SignedProperties stand where they must.
-func (s *sigReader) own(n *xmldom.Node) bool {
+// checkPlace checks that SignedProperties are where they must be.
+func (s *sigReader) checkPlace(n *xmldom.Node) bool {
 	qp := n.Parent
 	if !qp.Is(n.Name.Space, "QualifyingProperties") || !qp.Parent.Is(ds, "Object") || qp.Parent.Parent != s.x.Node {
 		s.problem(finding.XMLPropertiesOutside, n)
 		return false
 	}
-	// Target is not signed, and the reference already binds the properties to
-	// this signature: another spelling of its Id, or none, does no harm.
+	// Target is not signed, and the reference already binds the properties to this signature: a
+	// differently written Id, or none, is harmless.
 	target, id := qp.Attr("Target"), s.x.Node.Attr("Id")
 	switch {
 	case id != "" && target == "#"+id:
@@ -72,8 +71,7 @@ func (s *sigReader) own(n *xmldom.Node) bool {
 	return true
 }
 
-// fragment is the Id that a URI points to, with or without all that ought to
-// stand around it.
+// fragment is the Id in a URI, tolerating a missing # and white space.
 func fragment(uri string) string {
 	_, after, ok := strings.Cut(uri, "#")
 	if !ok {
@@ -134,9 +132,8 @@ func (s *sigReader) readSigned() {
 	s.readFormats()
 }
 
-// readFormats reads which references have a DataObjectFormat. One that says
-// nothing, is about nothing, or contradicts the object it is about (EN 319
-// 132-1, 5.2.4), does not count.
+// readFormats reads which references have a DataObjectFormat. One that is empty, refers to nothing,
+// or contradicts its object (EN 319 132-1, 5.2.4) does not count.
 func (s *sigReader) readFormats() {
 	s.formats = map[string]*xmldom.Node{}
 	for _, f := range s.signed.Child(s.space, "SignedDataObjectProperties").Children(s.space, "DataObjectFormat") {
@@ -161,8 +158,8 @@ func (s *sigReader) referenceByID(id string) *xmldom.Node {
 	return n
 }
 
-// contradicts reports whether a DataObjectFormat gives another type or encoding
-// than the ds:Object that its reference is to.
+// contradicts reports whether a DataObjectFormat gives another type or encoding than the ds:Object
+// of its reference.
 func (s *sigReader) contradicts(format, ref *xmldom.Node) bool {
 	id, local := strings.CutPrefix(ref.Attr("URI"), "#")
 	object, err := s.doc.ByID(id)
@@ -178,7 +175,7 @@ func (s *sigReader) contradicts(format, ref *xmldom.Node) bool {
 	return false
 }
 
-// dateTime reads xs:dateTime; without a zone it is taken as UTC.
+// dateTime parses xs:dateTime; a time without zone is UTC.
 func dateTime(text string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
@@ -189,8 +186,8 @@ func dateTime(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// facts lists what is present, by the names of the standard. Level needs
-// nothing else.
+// facts lists the attributes and properties present, by their standard names. Level uses nothing
+// else.
 func (s *sigReader) facts() {
 	s.count("KeyInfo", s.keyInfoSigned(), boolInt(s.x.KeyInfo != nil))
 	s.count(attrUnformatted, true, s.missing)
@@ -208,16 +205,15 @@ func (s *sigReader) facts() {
 	}
 }
 
-// attrUnformatted counts the references without a DataObjectFormat, which a
-// baseline signature must not have.
+// attrUnformatted counts the references without a DataObjectFormat, which a baseline signature must
+// not have.
 const attrUnformatted = "Reference-without-DataObjectFormat"
 
-// attrBadFormat counts DataObjectFormat elements that say nothing, or what is
-// not so.
+// attrBadFormat counts DataObjectFormat elements that are empty or wrong.
 const attrBadFormat = "DataObjectFormat-invalid"
 
-// propertyName is the local name, but the archive time-stamps of 1.3.2 and of
-// 1.4.1 are different properties of one name.
+// propertyName is the local name; the archive time-stamps of 1.3.2 and 1.4.1, which share a name,
+// are distinguished.
 func propertyName(p *xmldom.Node) string {
 	if p.Name.Local == "ArchiveTimeStamp" && p.Name.Space != ns141 {
 		return "ArchiveTimeStamp-1.3.2"

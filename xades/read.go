@@ -14,9 +14,8 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// Read states the facts of every signature in an XML document. It returns a
-// *ades.MalformedError for what is not well-formed or has a DTD; a broken
-// signature is a fact, not an error.
+// Read returns the facts of every signature in an XML document. It returns a *ades.MalformedError
+// if the document is not well-formed or has a DTD; a broken signature is a fact, not an error.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
 	if m, ok := src.(*handoff.Member); ok {
 		return readMember(ctx, m)
@@ -35,13 +34,13 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 		return nil, err
 	}
 	r.fileParts()
-	r.wholes()
-	r.foreign()
+	r.markWhole()
+	r.rejectForeign()
 	return r.out, nil
 }
 
-// readMember is Read for a signature file of a container. The Parts are what the
-// signature file itself holds; there should be none.
+// readMember is Read for a signature file of a container. Parts are the contents of the signature
+// file itself, which should have none.
 func readMember(ctx context.Context, m *handoff.Member) (*ades.Document, error) {
 	doc, err := parse(ctx, m.Source)
 	if err != nil {
@@ -83,12 +82,12 @@ type reader struct {
 	ctx    context.Context
 	doc    *xmldom.Document
 	files  outside
-	known  [][]byte // certificates of the caller
+	known  [][]byte // given by the caller
 	out    *ades.Document
 	ids    map[string]int
 	budget int64
 	found  []*xmldom.Node // every ds:Signature
-	tops   []*sigReader   // of the signatures that are no counter-signatures
+	tops   []*sigReader   // of the signatures other than counter-signatures
 }
 
 func newReader(ctx context.Context, doc *xmldom.Document, files outside) *reader {
@@ -98,8 +97,7 @@ func newReader(ctx context.Context, doc *xmldom.Document, files outside) *reader
 	}
 }
 
-// isCounter reports whether a signature stands in a CounterSignature property
-// of another one.
+// isCounter reports whether a signature is in a CounterSignature property of another one.
 func isCounter(n *xmldom.Node) bool {
 	p := n.Parent
 	return p != nil && p.Kind == xmldom.Element && p.Name.Local == "CounterSignature" && isXAdES(p.Name.Space)
@@ -115,14 +113,14 @@ type sigReader struct {
 	space    string // of the qualifying properties
 	signed   *xmldom.Node
 	unsigned *xmldom.Node        // UnsignedSignatureProperties
-	certs    []*pkix.Certificate // found in the signature, those of KeyInfo first
+	certs    []*pkix.Certificate // in the signature, those of KeyInfo first
 	signer   *pkix.Certificate
 	formats  map[string]*xmldom.Node // DataObjectFormat with a MimeType, by the id of the reference
-	missing  int                     // references that want one
+	missing  int                     // references without DataObjectFormat
 
-	inKeyInfo int            // how many of certs are in KeyInfo
-	regions   []signedRegion // of the document, under this signature
-	elsewhere bool           // a reference leads out of the document
+	inKeyInfo int            // number of certs in KeyInfo
+	regions   []signedRegion // of the document, covered by this signature
+	elsewhere bool           // a reference points outside the document
 	absent    []string       // entries of manifests that were not found
 }
 
@@ -156,8 +154,7 @@ func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int)
 	return s.sig
 }
 
-// name gives a signature an id that is unique in the document and stays the
-// same between readings.
+// name gives a signature an id that is unique in the document and the same at every reading.
 func (r *reader) name(n *xmldom.Node, x *xmldsig.Signature) string {
 	id := n.Attr("Id")
 	if id == "" {
@@ -178,9 +175,9 @@ func (s *sigReader) problem(k *finding.Kind, where *xmldom.Node, values ...any) 
 	s.sig.Problems = append(s.sig.Problems, k.Problem(where.Path(), values...))
 }
 
-// checkValue does the arithmetic of the signature value, with the key of the
-// signing certificate; a bare key serves only where there is no certificate
-// at all, or it could stand in for the key of somebody else's certificate.
+// checkValue verifies the signature value with the key of the signing certificate. A bare key is
+// used only if there is no certificate at all, or it could replace the key of another person's
+// certificate.
 func (s *sigReader) checkValue() {
 	s.sig.ToBeSigned = s.x.ToBeSigned()
 	var pub any
@@ -211,7 +208,7 @@ func (s *sigReader) checkValue() {
 	}
 }
 
-// counterSignatures reads what stands in CounterSignature properties.
+// counterSignatures reads the CounterSignature properties.
 func (s *sigReader) counterSignatures() {
 	for p := range s.unsigned.Elements() {
 		if p.Name.Local != "CounterSignature" {

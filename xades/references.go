@@ -17,15 +17,13 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// outside are the files that references out of the document may be to.
+// outside are the files that references outside the document may refer to.
 type outside struct {
 	files []ades.File
-	// container: the files are those of a container, and a reference means the
-	// file of that name. Files given beside a document may be called otherwise:
-	// the digest decides.
+	// container: the files are those of a container, and references are resolved by name. Files
+	// given beside a document may have other names: the digest decides.
 	container bool
-	// resolve, where it is set, finds the file of a container in place of the
-	// rules here.
+	// resolve, if set, replaces the rules here for finding a file of a container.
 	resolve func(uri string) *ades.File
 }
 
@@ -37,11 +35,11 @@ func (o outside) size() int64 {
 	return total
 }
 
-// errAmbiguous means that a URI names two files, one to each of two readers.
+// errAmbiguous: readers resolve a URI to different files.
 var errAmbiguous = errors.New("the reference can be read as two file names")
 
-// find resolves by name: as it stands, percent-decoded, or with plus signs for
-// spaces, since all of these are written. Where two files match, readers differ.
+// find resolves a reference by name: unchanged, percent-decoded, or with plus signs for spaces,
+// since all of these occur. It is an error if two files match, since readers differ.
 func (o outside) find(r *xmldsig.Reference) (*ades.File, error) {
 	if o.resolve != nil {
 		return o.resolve(r.URI), nil
@@ -79,7 +77,7 @@ func byBase(files []ades.File, base string) *ades.File {
 	return found
 }
 
-// names are the file names that a URI is taken for.
+// names are the file names that a URI may mean.
 func names(uri string) []string {
 	var list []string
 	for _, name := range []string{uri, decodeURI(uri), decodeForm(uri)} {
@@ -115,7 +113,7 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 	countersigned := parent == nil
 	for _, r := range s.x.References {
 		if s.ctx.Err() != nil {
-			return // Read says so
+			return // Read returns the error
 		}
 		ref := s.reference(r)
 		n, err := s.x.Subject(r)
@@ -142,22 +140,21 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 		}
 	}
 	if !countersigned {
-		// An injected signature that is about something else is no
-		// counter-signature, however well its own arithmetic holds.
+		// An injected signature over something else is not a counter-signature, even if it
+		// verifies.
 		s.problem(finding.XMLCounterSignsOther, s.x.Node)
 		s.sig.References = append(s.sig.References, ades.Reference{Kind: "counter-signed-value", Intact: ades.No, Detail: "not referenced"})
 	}
 }
 
-// manifestIn is the manifest that a reference is to, itself or as what an Object
-// of this signature holds, alone or with signature properties (ISO/IEC 29500-2,
-// clause 10.5.7).
+// manifestIn is the manifest that a reference refers to, directly or in an Object of this signature
+// that contains nothing else but signature properties (ISO/IEC 29500-2, clause 10.5.7).
 func (s *sigReader) manifestIn(n *xmldom.Node) *xmldom.Node {
 	if n.Is(ds, "Object") && n.Parent == s.x.Node {
 		m := n.Child(ds, "Manifest")
 		for c := n.First; c != nil && m != nil; c = c.Next {
 			if c != m && !c.Is(ds, "SignatureProperties") && !(c.Kind == xmldom.Text && isSpace(c.Data)) {
-				return nil // it is content as well
+				return nil // there is other content as well
 			}
 		}
 		if m != nil {
@@ -170,15 +167,14 @@ func (s *sigReader) manifestIn(n *xmldom.Node) *xmldom.Node {
 	return nil
 }
 
-// announced reports whether a reference to the SignedProperties has the Type
-// that EN 319 132-1 demands of it, and leads to them by their Id. Without, it
-// is one to content like any other.
+// announced reports whether a reference to the SignedProperties has the Type that EN 319 132-1
+// requires, and refers to them by Id. Otherwise it is treated like a reference to content.
 func (s *sigReader) announced(r *xmldsig.Reference) bool {
 	return isSignedProperties(r.Type) && (!r.HasURI || strings.HasPrefix(r.URI, "#")) || s.formats[r.ID] != nil
 }
 
-// lastNameless is the last reference without an Id. DSS, whose words for levels
-// these are, asks only that one of them for a DataObjectFormat.
+// lastNameless is the last reference without an Id. DSS, whose level names these are, requires a
+// DataObjectFormat only for the last of them.
 func (s *sigReader) lastNameless() *xmldsig.Reference {
 	for _, r := range slices.Backward(s.x.References) {
 		if r.ID == "" {
@@ -188,9 +184,8 @@ func (s *sigReader) lastNameless() *xmldsig.Reference {
 	return nil
 }
 
-// misplaced reports whether a reference that says it is to an Object is not to
-// one of this signature: signed content is hidden that way and other content
-// put where readers look.
+// misplaced reports whether a reference of type Object does not refer to an Object of this
+// signature, by which signed content could be hidden and replaced.
 func (s *sigReader) misplaced(r *xmldsig.Reference) bool {
 	if r.Type != ds+"Object" {
 		return false
@@ -203,17 +198,17 @@ func (s *sigReader) misplaced(r *xmldsig.Reference) bool {
 	return !n.Is(ds, "Object") || n.Parent != s.x.Node
 }
 
-// content notes what a reference to content covers.
+// content records what a reference to content covers.
 func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 	if s.misplaced(r) {
 		s.problem(finding.XMLForeignObject, r.Node)
 	}
 	s.missing += boolInt(s.formats[r.ID] == nil && (r.ID != "" || r == s.lastNameless()))
-	s.hand(r, ref)
+	s.addContent(r, ref)
 }
 
-// hand hands out what an intact reference to content is over.
-func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
+// addContent adds the content of an intact reference.
+func (s *sigReader) addContent(r *xmldsig.Reference, ref *ades.Reference) {
 	if _, _, same, _ := s.x.Target(r); same {
 		if ref.Intact == ades.Yes {
 			s.sig.Content = append(s.sig.Content, ades.File{Source: s.octets(r)})
@@ -239,7 +234,7 @@ func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
 	ids, relations := s.x.Related(r, f.Source)
 	switch {
 	case ref.Intact != ades.Yes:
-	case relations: // which of them count is for the reader of the container
+	case relations: // the container's reader decides which count
 		ref.Relationships = ids
 	case !s.x.WholeFile(r, f.Source) || !s.asWritten(r, f):
 		s.problem(finding.XMLReferencePartly, r.Node, f.Name)
@@ -248,8 +243,8 @@ func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
 	}
 }
 
-// reference checks one digest and says how it went. What the reference covers
-// of the document counts for the signature, if it is not a counter-signature.
+// reference checks one digest. The region that the reference covers counts for the signature,
+// unless it is a counter-signature.
 func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 	ref := ades.Reference{Kind: "xml-reference", URI: r.URI, Digest: r.DigestURI, Value: r.Digest}
 	if h, ok := xmldsig.HashByURI(r.DigestURI); ok {
@@ -265,7 +260,7 @@ func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 		ref.Found, ref.Intact = true, ades.No
 	case errors.Is(err, xmldsig.ErrNotEvaluated), errors.Is(err, pkix.ErrUnsupported): // no digest was computed
 		ref.Found, ref.Detail = true, err.Error()
-	default: // limits, duplicate ids, malformed data: never to be trusted
+	default: // limits, duplicate ids, malformed data: never valid
 		ref.Found, ref.Detail = true, err.Error()
 		s.problem(finding.XMLReferenceUnreadable, r.Node, err)
 	}
@@ -281,9 +276,8 @@ func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 
 func text(n *xmldom.Node) string { return strings.TrimSpace(n.Text()) }
 
-// manifest checks the entries of a ds:Manifest. What an entry is to is signed
-// through the manifest, so that one which was changed is as bad as if the
-// signature referred to it.
+// manifest checks the entries of a ds:Manifest. What an entry refers to is signed through the
+// manifest, so a mismatch is as serious as one of a direct reference.
 func (s *sigReader) manifest(n *xmldom.Node) {
 	for i, e := range n.Children(ds, "Reference") {
 		if i >= xmldsig.MaxReferences {
@@ -297,11 +291,10 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 		}
 		ref := s.reference(r)
 		ref.Kind, ref.Name = "manifest-entry", decodeURI(r.URI)
-		s.hand(r, &ref)
+		s.addContent(r, &ref)
 		if !ref.Found && !s.files.container {
-			// Core validation leaves the entries to the application (XML
-			// Signature, 5.1): the signature is intact, but what it is about
-			// is not all here.
+			// Core validation leaves the entries to the application (XML Signature, 5.1): the
+			// signature is intact, but some of what it covers is not available.
 			s.problem(finding.XMLManifestEntryMissing, e, ref.Name)
 			s.absent = append(s.absent, ref.Name)
 			continue
@@ -310,13 +303,13 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 	}
 }
 
-// octets are the verified octets of a reference, made when they are asked for.
-// The document is read again for it: its tree is gone by then.
+// octets are the verified octets of a reference, made on demand. The document is parsed again,
+// since its tree is released by then.
 type octets struct {
 	doc  []byte
-	sig  uint32 // where the ds:Signature begins
-	ref  uint32 // where the ds:Reference begins
-	xml  bool   // they are a canonical document or element, and need not be made to know it
+	sig  uint32 // offset of the ds:Signature
+	ref  uint32 // offset of the ds:Reference
+	xml  bool   // a canonical document or element: known without making the octets
 	once sync.Once
 	data *bytes.Reader
 }
@@ -327,7 +320,7 @@ func (s *sigReader) octets(r *xmldsig.Reference) *octets {
 	return &octets{doc: s.doc.Bytes(), sig: s.x.Node.Start, ref: r.Node.Start, xml: xml}
 }
 
-// load writes what was written once before, so that errors cannot happen.
+// load repeats a write that succeeded before, so it cannot fail.
 func (o *octets) load() *bytes.Reader {
 	o.once.Do(func() { o.data = bytes.NewReader(o.write()) })
 	return o.data
@@ -353,7 +346,7 @@ func (o *octets) write() []byte {
 	return b.Bytes()
 }
 
-// nodeAt is the node of a list that begins at a place of the text.
+// nodeAt is the node of a list that begins at an offset.
 func nodeAt(list []*xmldom.Node, start uint32) *xmldom.Node {
 	return list[slices.IndexFunc(list, func(n *xmldom.Node) bool { return n.Start == start })]
 }

@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// kind is what text an element of a signature may hold where nothing signs it.
+// kind is the text that an unsigned element of a signature may contain.
 type kind int
 
 const (
@@ -23,7 +23,7 @@ const (
 	freeText
 )
 
-// shape is what an element of a signature looks like.
+// shape describes what an element of a signature may contain.
 type shape struct {
 	text  kind
 	attrs []string
@@ -39,10 +39,9 @@ func (s shapes) with(text kind, attrs string, names string) shapes {
 	return s
 }
 
-// signatureShapes are the elements that signatures are made of, by namespace:
-// XML Signature, XAdES, evidence records, the tokens of WS-Security. Their
-// schemas are open in places; what is not named here means something to
-// somebody else and is content.
+// signatureShapes are the elements that signatures consist of, by namespace: XML Signature, XAdES,
+// evidence records, the tokens of WS-Security. Their schemas have extension points; an element that
+// is not listed here has a meaning elsewhere and is content.
 var signatureShapes = func() map[string]shapes {
 	xades := shapes{}.
 		with(noText, "", `SignedProperties SignedSignatureProperties SignedDataObjectProperties UnsignedProperties
@@ -117,7 +116,7 @@ var signatureShapes = func() map[string]shapes {
 	}
 }()
 
-// shapeOf is the shape of an element of a signature; false if it is none.
+// shapeOf is the shape of an element of a signature; false if it is not one.
 func shapeOf(n *xmldom.Node) (shape, bool) {
 	s, ok := signatureShapes[n.Name.Space][n.Name.Local]
 	return s, ok
@@ -129,11 +128,11 @@ var (
 	rdnForm    = regexp.MustCompile(`(?i)(?:^|[,;+/])\s*(?:CN|C|O|OU|L|ST|S|T|SN|G|GN|DC|UID|E|EMAIL|EMAILADDRESS|STREET|TITLE|SURNAME|GIVENNAME|SERIALNUMBER|INITIALS|ORGANIZATIONIDENTIFIER|POSTALCODE|DNQUALIFIER|(?:OID\.)?[0-9]+(?:\.[0-9]+)+)\s*=`)
 )
 
-// maxName bounds a distinguished name that is free to stand in a signature.
+// maxName bounds an unsigned distinguished name in a signature.
 const maxName = 1024
 
-// allows reports whether a text is one that the element may hold unsigned. In a
-// counter-signature what is free is signed by that.
+// allows reports whether the element may contain a text unsigned. In a counter-signature such text
+// is signed by that signature.
 func (p *partition) allows(s shape, n *xmldom.Node) bool {
 	switch s.text {
 	case octetText:
@@ -155,8 +154,8 @@ func (p *partition) allows(s shape, n *xmldom.Node) bool {
 	}
 }
 
-// isBase64 reports whether a text holds only the characters of base64 and white
-// space. As a regular expression it was a sixth of the time of reading XAdES-LT.
+// isBase64 reports whether a text has only the characters of base64 and white space. A regular
+// expression took a sixth of the time of reading XAdES-LT.
 func isBase64(text string) bool {
 	for i := range len(text) {
 		if !base64Bytes[text[i]] {
@@ -173,8 +172,8 @@ var base64Bytes = func() (t [256]bool) {
 	return t
 }()
 
-// holder reports whether a text names nobody but the holder of a certificate
-// that the signatures carry, or is a word for a key.
+// holder reports whether a text is the name of the holder of a certificate in the signatures, or a
+// token for a key.
 func (p *partition) holder(text string) bool {
 	if !strings.Contains(text, "=") && tokenForm.MatchString(text) {
 		return true
@@ -182,8 +181,8 @@ func (p *partition) holder(text string) bool {
 	return len(text) <= maxName && p.spend(256*len(p.subjects())) && slices.ContainsFunc(p.subjects(), func(n pkix.Name) bool { return n.Wrote(text) })
 }
 
-// countersigned reports whether a node stands in what a signature inside another
-// one signs of itself, or describes a policy that is kept beside one.
+// countersigned reports whether a node is in what a signature inside another one signs of itself,
+// or describes a policy stored beside one.
 func countersigned(n *xmldom.Node) bool {
 	signed, store := false, false
 	for up := n.Parent; up != nil; up = up.Parent {
@@ -202,7 +201,7 @@ func countersigned(n *xmldom.Node) bool {
 	return store
 }
 
-// attributes sorts the attributes of an element of a signature that nothing covers.
+// attributes handles the attributes of an uncovered element of a signature.
 func (p *partition) attributes(n *xmldom.Node, s shape) {
 	for _, a := range n.Attrs() {
 		known := a.IsID() || a.Name.Space == "" && slices.Contains(s.attrs, a.Name.Local)

@@ -12,7 +12,7 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// tokenCost is what reading a token counts for.
+// tokenCost is what reading a token is charged.
 const tokenCost = 512 << 10
 
 // timestampKinds by the local names of the properties.
@@ -59,7 +59,7 @@ func (s *sigReader) timestamps() {
 	}
 }
 
-// propertyCovers lists the facts in an unsigned property that is no time-stamp.
+// propertyCovers lists the facts in an unsigned property other than a time-stamp.
 func (s *sigReader) propertyCovers(p *xmldom.Node) []string {
 	var covers []string
 	for _, e := range propertyEvidence(p) {
@@ -121,11 +121,11 @@ func (s *sigReader) token(p, c *xmldom.Node, kind ades.TimestampKind) (*ades.Tim
 		t := &stamped{x: s.x, unsigned: s.unsigned, outside: s.resolve, m: m}
 		if err := t.write(w, kind, p); err != nil {
 			trouble = err
-			return nil, nil // what is stamped is not at hand
+			return nil, nil // the time-stamped data is not available
 		}
 		return w.Sum(nil), nil
 	}
-	ts, err := tsp.Read(raw, imprint, s.rawCerts()...)
+	ts, err := tsp.Read(raw, imprint, carried.Raw(s.certs)...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +133,4 @@ func (s *sigReader) token(p, c *xmldom.Node, kind ades.TimestampKind) (*ades.Tim
 		ts.Problems = append(ts.Problems, finding.StampImprintUnknown.Problem(c.Path(), trouble))
 	}
 	return ts, nil
-}
-
-// rawCerts are offered to tokens that do not carry their unit's certificate.
-func (s *sigReader) rawCerts() [][]byte {
-	certs := make([][]byte, len(s.certs))
-	for i, c := range s.certs {
-		certs[i] = c.Raw
-	}
-	return certs
 }

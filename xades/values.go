@@ -8,11 +8,10 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// values: the prefix in a value such as cur:EUR or xsi:type="p:name" is part of
-// what it says, and exclusive canonicalisation writes the declarations of
-// prefixes in names only. Where nothing else writes it, it can be bound anew:
-// the declaration is content that is not covered. Words in the properties of a
-// signature, such as a city, are no names.
+// values handles prefixes in values: the prefix in cur:EUR or xsi:type="p:name" is part of the
+// meaning, but exclusive canonicalisation only includes declarations of prefixes in names. Unless
+// something else includes it, it can be bound to another namespace, so the declaration is uncovered
+// content. Words in the properties of a signature, such as a city, are not names.
 func (p *partition) values(n *xmldom.Node, by set, words bool) {
 	for _, prefix := range p.look.Bound(n, words) {
 		if !p.spend(len(p.regs) + len(p.ids)) {
@@ -38,11 +37,10 @@ func declaration(n *xmldom.Node, prefix string) string {
 	return strings.TrimSuffix(n.Path()+"/@xmlns:"+prefix, ":")
 }
 
-// loose reports whether some value uses a prefix whose declaration some region
-// leaves out.
+// loose reports whether a value uses a prefix whose declaration a region leaves out.
 func (p *partition) loose(doc *xmldom.Document) bool {
 	var exclusive []*xmldsig.Region
-	words := false // an element that is not in the default namespace stands where that begins
+	words := false // a prefixed element is at the top of a region, or declares the default namespace
 	for _, r := range p.regs {
 		if r.region.Method.Exclusive && !r.region.Text {
 			exclusive = append(exclusive, r.region)
@@ -53,7 +51,7 @@ func (p *partition) loose(doc *xmldom.Document) bool {
 	if len(exclusive) == 0 {
 		return false
 	}
-	var bound uint32 // where the last element ends within which some prefix is bound
+	var bound uint32 // end of the last element within which a prefix is bound
 	for n := range doc.All() {
 		if n.Kind != xmldom.Element {
 			continue
@@ -63,7 +61,7 @@ func (p *partition) loose(doc *xmldom.Document) bool {
 		}
 		words = words || n.Name.Prefix != "" && slices.ContainsFunc(n.Bindings(), func(b xmldom.Binding) bool { return b.Prefix == "" })
 		if !words && n.Start >= bound {
-			continue // nothing to look up: it was 4 % of reading XAdES-B
+			continue // nothing to look up; this was 4 % of reading XAdES-B
 		}
 		for _, prefix := range p.look.Bound(n, words) {
 			for _, g := range exclusive {

@@ -1,22 +1,19 @@
-// Package xades makes and reads XAdES signatures (EN 319 132-1 and -2): XML
-// signatures with the properties that bind the signer's certificate, and, from
-// level T on, time-stamps and validation data.
+// Package xades creates and reads XAdES signatures (EN 319 132-1 and -2): XML signatures with
+// properties that bind the signer's certificate, and, from level T on, time-stamps and validation
+// data.
 //
-// Most callers want [Prepare] with the files to sign, who signs
-// ([ades.SignParams]) and [Options], have the digest signed, and call Finish on
-// the [Draft]. [Augment] raises a signed
-// document to T, LT or LTA, again and again. [Read] states everything that can
-// be found out about a document without a clock, a network or an opinion, and
-// [Level] names the level that it has reached.
+// Most callers call [Prepare] with the files to sign, the signer's parameters ([ades.SignParams])
+// and [Options], have the digest signed, and call Finish on the [Draft]. [Augment] raises a signed
+// document to T, LT or LTA, any number of times. [Read] returns all facts about a document, without
+// a clock, network access or judgement, and [Level] names the level of a signature.
 //
-// Made are the baseline levels in namespace 1.3.2, with the archive time-stamp
-// of 1.4.1, enveloped, enveloping, detached and internally detached; a signed
-// document keeps every byte that it had. Read are also the older namespaces
-// 1.1.1 and 1.2.2, the legacy levels, counter-signatures, manifests, and plain
-// XML signatures. Documents with a DTD are refused; references with XSLT or a
-// free XPath are not evaluated. [Read] sorts the whole document by the
-// signatures that cover it (ades.Document.Parts): what a transform takes away
-// is not covered, and what is not covered may be anybody's.
+// It creates the baseline levels in namespace 1.3.2, with the archive time-stamp of 1.4.1,
+// enveloped, enveloping, detached and internally detached; a signed document keeps all its bytes.
+// It also reads the older namespaces 1.1.1 and 1.2.2, the legacy levels, counter-signatures,
+// manifests, and plain XML signatures. Documents with a DTD are rejected; references with XSLT or a
+// free XPath are not evaluated. [Read] assigns the whole document to the signatures that cover it
+// (ades.Document.Parts): what a transform removes is not covered, and may have been written by
+// anyone.
 package xades
 
 import (
@@ -30,7 +27,7 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// Packaging says how a signature and what it signs lie together.
+// Packaging says where a signature is in relation to what it signs.
 type Packaging int
 
 const (
@@ -40,45 +37,44 @@ const (
 	Enveloped
 	// Enveloping puts the documents into the signature, as base64.
 	Enveloping
-	// Detached leaves the documents out; they are referred to by name.
+	// Detached leaves the documents out and references them by name.
 	Detached
 	// InternallyDetached puts documents and signature side by side under a new
 	// root element.
 	InternallyDetached
 )
 
-// Options are what XAdES has to choose from; the zero value is by content.
+// Options of XAdES; the zero value chooses by content.
 type Options struct {
 	Packaging Packaging
-	// SignatureID is the Id of the new signature; empty for a fresh one.
+	// SignatureID is the Id of the new signature; empty for a generated one.
 	SignatureID string
-	// SignElement is the Id of the one element to sign, in place of the whole
-	// document (Enveloped only).
+	// SignElement is the Id of the one element to sign, instead of the whole document (Enveloped
+	// only).
 	SignElement string
-	// XPathQuery selects the elements to sign (Enveloped only). Each becomes a
-	// reference by its Id, which it is given if it has none.
+	// XPathQuery selects the elements to sign (Enveloped only). Each is referenced by its Id; one
+	// is added if there is none.
 	XPathQuery string
-	// Prefixes for XPathQuery beside those declared on the root element.
+	// Prefixes for XPathQuery, in addition to those declared on the root element.
 	Prefixes map[string]string
-	// KeepSignatures leaves signatures that are already in the document in the
-	// signed data (the API's withoutSignatureExclusion).
+	// KeepSignatures includes existing signatures in the signed data (the API's
+	// withoutSignatureExclusion).
 	KeepSignatures bool
-	// Policy makes the signature one under a policy (EPES); nil for none.
+	// Policy of the signature (EPES); nil for none.
 	Policy *ades.SignaturePolicy
-	// ContentStamper time-stamps what is signed before it is signed; nil: nobody
-	// does.
+	// ContentStamper time-stamps the content before it is signed; nil for none.
 	ContentStamper ades.Stamper
-	// MimeTypes of the files by name; text/xml for XML and
-	// application/octet-stream otherwise when there is none.
+	// MimeTypes of the files by name; the default is text/xml for XML and application/octet-stream
+	// otherwise.
 	MimeTypes map[string]string
 }
 
-// Errors of preparing.
+// Errors of [Prepare].
 var (
-	// ErrBreaks means that a signature already in the document is over
-	// everything but itself, so that another one inside would break it.
+	// ErrBreaks: a signature in the document is over everything but itself, so that another one
+	// inside would break it.
 	ErrBreaks = errors.New("xades: a signature in the document covers the whole document; another inside would break it")
-	// ErrNotXML means that the packaging needs an XML document.
+	// ErrNotXML: the packaging needs an XML document.
 	ErrNotXML = errors.New("xades: not an XML document")
 )
 
@@ -95,7 +91,7 @@ var exclusive = xmldsig.Method{Exclusive: true}
 
 func isXAdES(space string) bool { return space == ns132 || space == ns122 || space == ns111 }
 
-// settings are all that a signature is made with.
+// settings are all parameters of a signature.
 type settings struct {
 	ades.SignParams
 	Options
@@ -120,7 +116,7 @@ func (o settings) check() error {
 	return nil
 }
 
-// malformed turns what the parser says into the one error for bad input.
+// malformed turns the parser's errors into a *ades.MalformedError.
 func malformed(err error) error {
 	var syntax *xmldom.SyntaxError
 	if errors.As(err, &syntax) {

@@ -1,8 +1,7 @@
-// Package appearance draws what a visible signature shows: a few lines of text
-// and a picture in a box, as a PDF form XObject (ISO 32000-2, 8.10).
+// Package appearance draws a visible signature: a few lines of text and a picture in a box, as a
+// PDF form XObject (ISO 32000-2, 8.10).
 //
-// The package only makes objects; where the box stands on the page is the
-// caller's business.
+// The package only makes objects; the caller decides where the box is on the page.
 package appearance
 
 import (
@@ -19,25 +18,24 @@ type Box struct {
 	Layout        Layout
 	Lines         []Line
 	Image         *Image
-	// Code is a square picture at the right edge, such as a QR code; nil: none.
+	// Code is a square picture at the right edge, such as a QR code; nil for none.
 	Code *Image
 }
 
-// Layout is how text and picture share a box.
+// Layout says how text and picture share a box.
 type Layout string
 
 // The layouts. Without a picture all but Compact are the same.
 const (
-	Beside  Layout = "beside"  // the picture stands left of the text
-	Above   Layout = "above"   // the picture stands over the text
-	Behind  Layout = "behind"  // the picture lies under the text, pale
+	Beside  Layout = "beside"  // the picture is left of the text
+	Above   Layout = "above"   // the picture is above the text
+	Behind  Layout = "behind"  // the picture is behind the text, pale
 	Text    Layout = "text"    // no picture
 	Compact Layout = "compact" // all text in one paragraph, no picture
 	Picture Layout = "picture" // no text
 )
 
-// Line of text. What cannot be shown in a small box is left out from the last
-// line on.
+// Line of text. If a box is too small, lines are omitted from the end.
 type Line struct {
 	Text string
 	Kind Kind
@@ -49,7 +47,7 @@ type Kind int
 // The kinds.
 const (
 	Plain   Kind = iota
-	Caption      // small and grey: what the name below it has done
+	Caption      // small and grey: introduces the name below
 	Name         // large and bold
 	Detail       // a little smaller than plain text
 )
@@ -77,7 +75,7 @@ func Form(to typeface.Adder, b Box) pdf.Ref {
 	whole := area{0, 0, b.Width, b.Height}
 	pictures := pdf.NewDict()
 	if b.Code != nil {
-		side := min(b.Height, b.Width/2) // half of the box is left for the rest
+		side := min(b.Height, b.Width/2) // half of the box remains for the rest
 		b.Code.draw(&content, "Im1", area{b.Width - side, 0, side, b.Height})
 		pictures.Set("Im1", b.Code.add(to, space))
 		whole.width -= side
@@ -105,7 +103,7 @@ func Form(to typeface.Adder, b Box) pdf.Ref {
 	return to.New(typeface.Compressed(dict, content.Bytes()))
 }
 
-// text are the lines as the layout has them.
+// text returns the lines for the layout.
 func (b Box) text() []Line {
 	switch {
 	case b.Layout == Picture && b.Image != nil:
@@ -127,7 +125,7 @@ func shown(lines []Line) []Line {
 	return out
 }
 
-// divide gives picture and text their parts of the box.
+// divide splits the box between picture and text.
 func (b Box) divide(whole area, hasText bool) (picture, text area) {
 	picture, text = whole, whole
 	if b.Image == nil || !hasText {
@@ -148,15 +146,14 @@ func (b Box) divide(whole area, hasText bool) (picture, text area) {
 	return picture, text
 }
 
-// draw puts the picture into the middle of its part, as large as it can be.
+// draw centres the picture in its part, as large as possible.
 func (m *Image) draw(w *bytes.Buffer, name string, at area) {
 	scale := min(at.width/float64(m.Width), at.height/float64(m.Height))
 	width, height := scale*float64(m.Width), scale*float64(m.Height)
 	fmt.Fprintf(w, "q %.3f 0 0 %.3f %.3f %.3f cm /%s Do Q\n", width, height, at.x+(at.width-width)/2, at.y+(at.height-height)/2, name)
 }
 
-// drawRule draws the thin bar left of the text and returns where the text may
-// stand.
+// drawRule draws the thin bar left of the text and returns the space for the text.
 func (b Box) drawRule(w *bytes.Buffer, at area) area {
 	margin := min(2, at.width/20, at.height/10)
 	at.x, at.y, at.width, at.height = at.x+margin, at.y+margin, at.width-2*margin, at.height-2*margin

@@ -12,9 +12,8 @@ import (
 // Prefix begins the names of files that are being written, beside their place.
 const Prefix = ".new-"
 
-// Write makes the file at a path, or replaces it, with what write writes. It
-// gets its name once its content is on the disk. Whatever fails, the file that
-// was there before stays as it was.
+// Write creates or replaces the file at a path with what write writes. It gets its name once its
+// content is on disk. If anything fails, an existing file is unchanged.
 func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, Prefix+"*")
@@ -44,8 +43,7 @@ func WriteBytes(path string, mode fs.FileMode, content []byte) error {
 	})
 }
 
-// SyncDir makes the names in a folder last; where the system cannot, they stand
-// anyway.
+// SyncDir makes the names in a folder durable, if the system supports that.
 func SyncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

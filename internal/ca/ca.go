@@ -44,7 +44,7 @@ type Request struct {
 	OCSP, IssuerCertificate, CRL string
 	Policies                     []string // dotted
 	CPS                          string   // address of the practice statement, with the first policy
-	// Usage replaces the key usage of the kind of certificate asked for.
+	// Usage overrides the key usage of the kind of certificate.
 	Usage x509.KeyUsage
 }
 

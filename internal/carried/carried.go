@@ -1,6 +1,5 @@
-// Package carried looks at what a signature of XAdES or JAdES carries beside itself:
-// its level, what its time-stamps prove and the validation data that it lacks are
-// judged alike in both.
+// Package carried has what XAdES and JAdES judge alike: the level by the data in a signature, what
+// its time-stamps prove, and the validation data that it lacks.
 package carried
 
 import (
@@ -25,8 +24,17 @@ func Evidence(sig *ades.Signature) []ades.Evidence {
 	return all
 }
 
-// Missing gathers what every chain of a signature needs, its signer's and those of
-// all time-stamping units, and returns what the signature does not carry.
+// Raw returns the DER of certificates, for tokens that do not contain their unit's certificate.
+func Raw(certs []*pkix.Certificate) [][]byte {
+	out := make([][]byte, len(certs))
+	for i, c := range certs {
+		out[i] = c.Raw
+	}
+	return out
+}
+
+// Missing gathers the validation data of the chains of a signature's signer and of all
+// time-stamping units, and returns what the signature does not contain.
 func Missing(ctx context.Context, from ades.Gatherer, sig *ades.Signature) (ades.Bundle, error) {
 	if from == nil {
 		return ades.Bundle{}, errors.New("no source of validation data given")
@@ -64,8 +72,8 @@ func without(list, have [][]byte) [][]byte {
 	return out
 }
 
-// Tokens counts the signature time-stamps. All of them must be from within the life
-// of the signer's certificate, else there are none.
+// Tokens counts the signature time-stamps. It is 0 unless all of them are from within the validity
+// period of the signer's certificate.
 func Tokens(sig *ades.Signature) int {
 	n := 0
 	c, err := pkix.ParseCertificate(sig.SigningCertificate)
@@ -81,10 +89,9 @@ func Tokens(sig *ades.Signature) int {
 	return n
 }
 
-// Proves says whether a signature has revocation data for every chain but that of its
-// last archive time-stamp, which complete judges where it is known. A signature
-// without any needs none if all its certificates are self-signed and it carries
-// certificates.
+// Proves reports whether a signature has revocation data for every chain except its last archive
+// time-stamp's; complete decides that if it is set. A signature without revocation data needs none
+// if all its certificates are self-signed and it contains certificates.
 func Proves(sig *ades.Signature, complete func(certificates ...[]byte) bool, certificates bool) bool {
 	leaves := sig.Leaves()
 	if !slices.ContainsFunc(Evidence(sig), func(e ades.Evidence) bool { return e.Kind != ades.EvidenceCertificate }) {
@@ -96,8 +103,8 @@ func Proves(sig *ades.Signature, complete func(certificates ...[]byte) bool, cer
 	return complete == nil || complete(leaves...)
 }
 
-// BySignatureTimestamp is what a time-stamp over the signature value proves to have
-// been there: the signature, and the certificate that it names.
+// BySignatureTimestamp returns what a time-stamp over the signature value proves to have existed:
+// the signature, and the certificate that it identifies.
 func BySignatureTimestamp(sig *ades.Signature) []string {
 	covers := []string{sig.ID}
 	if sig.SigningCertificate != nil && len(sig.CertificateRefs) > 0 {
@@ -106,7 +113,7 @@ func BySignatureTimestamp(sig *ades.Signature) []string {
 	return covers
 }
 
-// InTimestamp is what a time-stamp brings that a later one proves.
+// InTimestamp returns the facts in a time-stamp that a later one proves.
 func InTimestamp(ts *ades.Timestamp) []string {
 	covers := []string{ts.ID}
 	if ts.Signature != nil {

@@ -13,10 +13,10 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// AlgorithmIdentifier is an algorithm with its parameters as they stood.
+// AlgorithmIdentifier is an algorithm with its unparsed parameters.
 type AlgorithmIdentifier struct {
 	OID    string
-	Params []byte // whole TLV; nil when absent
+	Params []byte // whole TLV; nil if absent
 	Raw    []byte
 }
 
@@ -59,8 +59,8 @@ func DigestAlgorithm(h crypto.Hash) []byte {
 	return TLV(TagSequence, TLV(TagOID, oid.Content(oid.OfHash(h))))
 }
 
-// SignatureAlgorithm encodes the identifier of the algorithm with which a key
-// signs: RSA PKCS#1 v1.5 or PSS, ECDSA, Ed25519.
+// SignatureAlgorithm encodes the algorithm identifier of signatures with a key: RSA PKCS#1 v1.5 or
+// PSS, ECDSA, Ed25519.
 func SignatureAlgorithm(pub crypto.PublicKey, h crypto.Hash, pss bool) ([]byte, error) {
 	switch pub.(type) {
 	case *rsa.PublicKey:
@@ -92,8 +92,8 @@ var ecdsaWith = map[crypto.Hash]string{
 	crypto.SHA3_384: oid.SHA3_384WithECDSA, crypto.SHA3_512: oid.SHA3_512WithECDSA,
 }
 
-// pssAlgorithm is RSASSA-PSS with MGF1 over the same hash and a salt as long
-// as the hash (RFC 4055, RFC 4056).
+// pssAlgorithm is RSASSA-PSS with MGF1 over the same hash and a salt of the hash's length (RFC
+// 4055, RFC 4056).
 func pssAlgorithm(h crypto.Hash) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
@@ -114,7 +114,7 @@ func pssAlgorithm(h crypto.Hash) []byte {
 	return b.BytesOrPanic()
 }
 
-// addHash writes a hash with NULL parameters, as RFC 4055 wants it inside PSS.
+// addHash adds a hash with NULL parameters, as RFC 4055 requires inside PSS.
 func addHash(b *cryptobyte.Builder, h crypto.Hash) {
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
 		oid.Add(b, oid.OfHash(h))

@@ -10,9 +10,9 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// After says what is wrong with the bytes after the first length ones of a
-// binary document, or nil. Zeros and line breaks are padding, in small amounts.
-// Anything else is not signed, and zip, PDF and browsers would show it.
+// After returns what is wrong with the bytes of a binary document after the first length ones, or
+// nil. Zeros and line breaks are accepted as padding, in small amounts. Anything else is unsigned,
+// and ZIP, PDF and browsers would show it.
 func After(src ades.Source, length int64) error {
 	rest := src.Size() - length
 	if rest <= 0 {
@@ -33,9 +33,9 @@ func After(src ades.Source, length int64) error {
 	return nil
 }
 
-// Beside says what is wrong with the octets of a binary document that are not
-// its content, or nil: attributes, certificates and revocation lists of kinds
-// that nobody knows take anything, and none of it is signed.
+// Beside returns what is wrong with the octets of a binary document outside its content, or nil:
+// attributes, certificates and revocation lists of unknown kinds can hold any data, and none of it
+// is signed.
 func Beside(src, content ades.Source) error {
 	var covered []foreign.Span
 	if c, ok := content.(*Content); ok {
@@ -47,9 +47,9 @@ func Beside(src, content ades.Source) error {
 	return nil
 }
 
-// AroundArmour says what stands beside the armour of a PEM or base64 document
-// other than white space, or nil: text before or after it, a second block, a
-// second value after the padding of base64.
+// AroundArmour returns what is wrong with a PEM or base64 document outside its armour, or nil. Only
+// white space is accepted: no text before or after it, second block, or second value after the
+// padding of base64.
 func AroundArmour(src ades.Source) error {
 	head := make([]byte, min(64, src.Size()))
 	if n, _ := src.ReadAt(head, 0); n < len(head) || !looksArmoured(head) || src.Size() > limits.Armour {
@@ -60,20 +60,20 @@ func AroundArmour(src ades.Source) error {
 		return nil
 	}
 	for range maxArmour {
-		if err := around(text); err != nil {
+		if err := checkArmour(text); err != nil {
 			return err
 		}
 		out, ok := decodeOnce(text)
 		if !ok || out[0] == TagSequence {
 			return nil
 		}
-		text = out // armoured once more
+		text = out // armoured twice
 	}
 	return nil
 }
 
-// around looks at one armour.
-func around(text []byte) error {
+// checkArmour checks one layer of armour.
+func checkArmour(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("data:")) {
 		text = dataURI(trimmed)
@@ -100,7 +100,7 @@ func around(text []byte) error {
 	if bytes.Count(text, []byte("-----BEGIN")) > 1 {
 		return finding.ArmourSecondBlock.New()
 	}
-	// Inside the block: what follows the padding is another value to some.
+	// Inside the block: some readers decode what follows the padding.
 	body := pemBody(text)
 	if i := bytes.IndexByte(body, '='); i >= 0 && len(bytes.Trim(body[i:], "= \t\r\n")) > 0 {
 		return finding.ArmourDataAfter.New()

@@ -18,8 +18,8 @@ func signedCount(s *ades.Signature) map[string]int {
 	return n
 }
 
-// IsBES asks for what EN 319 122-2 demands of the lowest form: SHA-1 goes with
-// signing-certificate, everything else with signing-certificate-v2.
+// IsBES checks the requirements of EN 319 122-2 for the lowest form: signing-certificate for SHA-1,
+// signing-certificate-v2 for all other hashes.
 func IsBES(s *ades.Signature) bool {
 	n := signedCount(s)
 	if n["message-digest"] != 1 || n["signing-certificate"]+n["signing-certificate-v2"] != 1 || n["signing-time"] > 1 {
@@ -34,9 +34,8 @@ func IsBES(s *ades.Signature) bool {
 	return (s.CertificateRefs[0].Digest == "SHA1") == (n["signing-certificate"] == 1)
 }
 
-// IsBaseline reports whether a signature has the attributes that EN 319 122-1,
-// 6.3 demands, or with embedded set those of EN 319 142-1 for a PDF, where the
-// signing time stands elsewhere.
+// IsBaseline reports whether a signature has the attributes required by EN 319 122-1, 6.3, or, if
+// embedded, by EN 319 142-1 for a PDF, which has the signing time elsewhere.
 func IsBaseline(s *ades.Signature, embedded bool) bool {
 	times := 1
 	if embedded {

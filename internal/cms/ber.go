@@ -8,7 +8,7 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Identifier octets that CMS uses.
+// Identifier octets used in CMS.
 const (
 	TagInteger     = 0x02
 	TagBitString   = 0x03
@@ -29,7 +29,7 @@ var (
 	errTrailing  = errors.New("trailing data")
 )
 
-// Element is one BER value, in the bytes in which it stood.
+// Element is one BER value, with its original bytes.
 type Element struct {
 	Tag        byte   // identifier octet; numbers above 30 keep the low five bits set
 	Raw        []byte // identifier, length, content, and end-of-contents if there is one
@@ -37,7 +37,7 @@ type Element struct {
 	Indefinite bool
 }
 
-// ReadElement reads one value off the front of b.
+// ReadElement reads the first value of b.
 func ReadElement(b []byte) (e Element, rest []byte, err error) {
 	return readElement(b, 0)
 }
@@ -73,8 +73,8 @@ func readElement(b []byte, depth int) (Element, []byte, error) {
 	return Element{Tag: b[0], Raw: b[: body+2 : body+2], Body: b[head:body:body], Indefinite: true}, in[2:], nil
 }
 
-// readHeader gives the size of identifier and length octets, and the length
-// of the content: -1 when it is indefinite.
+// readHeader returns the size of identifier and length octets, and the length of the content: -1 if
+// it is indefinite.
 func readHeader(b []byte) (head int, length int64, err error) {
 	if len(b) < 2 {
 		return 0, 0, errTruncated
@@ -117,7 +117,7 @@ func readHeader(b []byte) (head int, length int64, err error) {
 	return i + n, length, nil
 }
 
-// Constructed reports whether the value is made of values.
+// Constructed reports whether the value has a constructed encoding.
 func (e Element) Constructed() bool { return e.Tag&constructed != 0 }
 
 // Children reads the values inside a constructed one.
@@ -136,7 +136,7 @@ func (e Element) Children() ([]Element, error) {
 	return out, nil
 }
 
-// Octets is the value of an OCTET STRING, the pieces of a chunked one joined.
+// Octets is the value of an OCTET STRING, with the pieces of a chunked one joined.
 func (e Element) Octets() ([]byte, error) { return e.octets(0) }
 
 func (e Element) octets(depth int) ([]byte, error) {
@@ -164,8 +164,8 @@ func (e Element) octets(depth int) ([]byte, error) {
 	return out, nil
 }
 
-// DER re-encodes a BER value: definite and shortest lengths, strings in one
-// piece, members of a SET in order.
+// DER re-encodes a BER value: definite and shortest lengths, strings in one piece, members of a SET
+// in order.
 func DER(raw []byte) ([]byte, error) {
 	e, rest, err := ReadElement(raw)
 	if err != nil {
@@ -204,8 +204,7 @@ func appendDER(out []byte, e Element, depth int) ([]byte, error) {
 	return appendTLV(out, identifier(e), bytes.Join(parts, nil)), nil
 }
 
-// identifier is the identifier octets of a value: one, or more for tag
-// numbers above 30.
+// identifier returns the identifier octets of a value: more than one for tag numbers above 30.
 func identifier(e Element) []byte {
 	if e.Tag&0x1f != 0x1f {
 		return e.Raw[:1]

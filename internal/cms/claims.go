@@ -14,17 +14,17 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// certRef is the first ESSCertID of a signing-certificate attribute: the one
-// that is about the signer.
+// certRef is the first ESSCertID of a signing-certificate attribute, which identifies the signer's
+// certificate.
 type certRef struct {
 	attribute string
 	digestOID string
 	hash      crypto.Hash
 	digest    []byte
-	issuer    []byte // Name; nil when there is no issuerSerial
+	issuer    []byte // Name; nil if there is no issuerSerial
 	serial    *big.Int
 
-	asked *pkix.Certificate // the last one that it was held against
+	asked *pkix.Certificate // the last certificate that it was compared with
 	match ades.Tri
 }
 
@@ -50,9 +50,8 @@ func certRefs(si *SignerInfo) []certRef {
 	return out
 }
 
-// parse reads SigningCertificate, SigningCertificateV2 or
-// OtherSigningCertificate as far as they go: sequence of certificates, the
-// first of them, its hash, and issuer and serial number.
+// parse reads SigningCertificate, SigningCertificateV2 or OtherSigningCertificate as far as they
+// are valid: the sequence of certificates, the first of them, its hash, issuer and serial number.
 func (r *certRef) parse(raw []byte, other bool) {
 	e, ok := descend(raw, 0, 0)
 	if !ok {
@@ -105,7 +104,7 @@ func (r *certRef) issuerSerial(e Element) {
 	}
 }
 
-// descend follows child numbers into an encoded value.
+// descend follows child indexes into an encoded value.
 func descend(raw []byte, path ...int) (Element, bool) {
 	e, _, err := ReadElement(raw)
 	if err != nil {
@@ -121,8 +120,8 @@ func descend(raw []byte, path ...int) (Element, bool) {
 	return e, true
 }
 
-// matches tells whether the digest is that of a certificate. The answer for the
-// last one is kept: the signer's is found by it, and stated by it.
+// matches reports whether the digest is that of a certificate. It caches the last answer, since the
+// signer's certificate is compared twice.
 func (r *certRef) matches(c *pkix.Certificate) ades.Tri {
 	if r.hash == 0 || r.digest == nil {
 		return ades.Unknown
@@ -146,12 +145,12 @@ func (r *certRef) fact(c *pkix.Certificate) ades.CertRef {
 	return f
 }
 
-// single are the attributes that must have exactly one value when present.
+// single are the attributes that must have exactly one value if present.
 var single = []string{
 	oid.AttrContentType, oid.AttrMessageDigest, oid.AttrSigningTime, oid.AttrAlgorithmProtection,
 }
 
-// checkAttributes notes what RFC 5652, 11 and RFC 6211 forbid.
+// checkAttributes reports violations of RFC 5652, 11 and RFC 6211.
 func checkAttributes(s *ades.Signature, si *SignerInfo, contentType string) {
 	note := func(k *finding.Kind, name string) {
 		s.Problems = append(s.Problems, k.Problem("signedAttrs/"+name, name))
@@ -200,8 +199,7 @@ func isOID(raw []byte, want string) bool {
 	return err == nil && id == want
 }
 
-// protected compares CMSAlgorithmProtection, where it is there, with the
-// algorithms of the signer info.
+// protected compares CMSAlgorithmProtection, if present, with the algorithms of the signer info.
 func protected(si *SignerInfo) bool {
 	attrs := si.Signed(oid.AttrAlgorithmProtection)
 	if len(attrs) != 1 || len(attrs[0].Values) != 1 {
@@ -221,16 +219,10 @@ func protected(si *SignerInfo) bool {
 	}
 	parts[1].Tag = TagSequence
 	sig, err := parseAlgorithm(parts[1])
-	return err == nil && sig.OID == si.SignatureAlgorithm.OID && sameParams(sig.Params, si.SignatureAlgorithm.Params)
+	return err == nil && sig.OID == si.SignatureAlgorithm.OID && pkix.SameParams(sig.Params, si.SignatureAlgorithm.Params)
 }
 
-// sameParams takes NULL and absent as the same.
-func sameParams(a, b []byte) bool {
-	empty := func(p []byte) bool { return len(p) == 0 || p[0] == TagNull }
-	return empty(a) && empty(b) || bytes.Equal(a, b)
-}
-
-// readClaims reads what the signer says of the signature: time and policy.
+// readClaims reads the signer's claims: time and policy.
 func readClaims(s *ades.Signature, si *SignerInfo) {
 	if a := si.Signed(oid.AttrSigningTime); len(a) > 0 && len(a[0].Values) > 0 {
 		t, err := ParseTime(a[0].Values[0])
@@ -260,8 +252,8 @@ func readClaims(s *ades.Signature, si *SignerInfo) {
 	}
 }
 
-// location is a SignerLocation (RFC 5126, 5.11.2) in a line: the locality, the
-// lines of the address, the country.
+// location is a SignerLocation (RFC 5126, 5.11.2) on one line: the locality, the lines of the
+// address, the country.
 func location(raw []byte) string {
 	e, _, err := ReadElement(raw)
 	if err != nil {
@@ -277,7 +269,7 @@ func location(raw []byte) string {
 		if err != nil || p.Tag < 0xa0 || p.Tag > 0xa2 {
 			return ""
 		}
-		if p.Tag == 0xa2 && len(inner) == 1 && inner[0].Constructed() { // tagged explicitly
+		if p.Tag == 0xa2 && len(inner) == 1 && inner[0].Constructed() { // explicit tag
 			if inner, err = inner[0].Children(); err != nil {
 				return ""
 			}

@@ -19,8 +19,8 @@ func EncodeInteger(v *big.Int) []byte {
 	return b.BytesOrPanic()
 }
 
-// EncodeTime writes UTCTime up to 2049 and GeneralizedTime from 2050 on, as
-// RFC 5652, 11.3 demands.
+// EncodeTime writes UTCTime up to 2049 and GeneralizedTime from 2050 on, as RFC 5652, 11.3
+// requires.
 func EncodeTime(t time.Time) ([]byte, error) {
 	var b cryptobyte.Builder
 	t = t.UTC().Truncate(time.Second)
@@ -37,7 +37,7 @@ var timeLayouts = map[byte][]string{
 	0x18: {"20060102150405Z", "20060102150405.999999999Z", "200601021504Z", "20060102150405-0700", "20060102150405"},
 }
 
-// ParseTime reads a UTCTime or GeneralizedTime, in the forms of BER too.
+// ParseTime parses a UTCTime or GeneralizedTime, including BER forms.
 func ParseTime(raw []byte) (time.Time, error) {
 	e, _, err := ReadElement(raw)
 	if err != nil {
@@ -56,8 +56,8 @@ func ParseTime(raw []byte) (time.Time, error) {
 	return time.Time{}, errors.New("bad time")
 }
 
-// SigningCertificateV2 is RFC 5035's reference to a certificate; SHA-256 is
-// the default and therefore not named.
+// SigningCertificateV2 is RFC 5035's reference to a certificate; SHA-256 is the default and
+// omitted.
 func SigningCertificateV2(cert *x509.Certificate, h crypto.Hash) []byte {
 	var id [][]byte
 	if h != crypto.SHA256 {

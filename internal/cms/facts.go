@@ -14,25 +14,23 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Subject is what a SignerInfo signs, and where its certificate may be found.
+// Subject is what a SignerInfo signs, with candidates for its certificate.
 type Subject struct {
 	// ContentType of the content; empty for a counter-signature.
 	ContentType string
-	// Digest of the content; a nil function or a nil digest means that the
-	// content is not at hand.
+	// Digest of the content; a nil function or a nil digest means that the content is not
+	// available.
 	Digest func(crypto.Hash) ([]byte, error)
-	// Source of the content, for signatures over the content itself by
-	// algorithms that do not take a digest; may be nil.
+	// Source of the content, for signatures directly over the content by algorithms without a
+	// digest; may be nil.
 	Source ades.Source
-	// Certificates among which the signer's is looked for.
+	// Certificates to search for the signer's.
 	Certificates []*pkix.Certificate
-	// Effort is what the checks of all signers of a document may cost; nil means
-	// that nobody counts.
+	// Effort bounds the checks of all signers of a document; nil means no bound.
 	Effort *pkix.Effort
 }
 
-// OfSource is the Digest function of content that can be read. Each digest is
-// computed once.
+// OfSource returns a Digest function for src. Each digest is computed once.
 func OfSource(src ades.Source) func(crypto.Hash) ([]byte, error) {
 	if src == nil {
 		return nil
@@ -50,7 +48,7 @@ func OfSource(src ades.Source) func(crypto.Hash) ([]byte, error) {
 	}
 }
 
-// Candidates parses certificates, leaving out what is not one.
+// Candidates parses certificates, skipping invalid ones.
 func Candidates(raw [][]byte) []*pkix.Certificate {
 	out := make([]*pkix.Certificate, 0, len(raw))
 	for _, r := range raw {
@@ -61,9 +59,8 @@ func Candidates(raw [][]byte) []*pkix.Certificate {
 	return out
 }
 
-// Facts does the arithmetic of one signer: the digest of the content, the
-// signature value, the references to the certificate. It is an error only when
-// the content cannot be read.
+// Facts checks one signer: the digest of the content, the signature value, the references to the
+// certificate. It is an error only if the content cannot be read.
 func Facts(si *SignerInfo, in Subject) (*ades.Signature, error) {
 	s := &ades.Signature{ID: SignerID(si), Format: ades.PKCS7, Value: si.Signature, ToBeSigned: si.ToBeSigned()}
 	for _, a := range si.SignedAttrs {
@@ -96,9 +93,9 @@ func Facts(si *SignerInfo, in Subject) (*ades.Signature, error) {
 	return s, value(s, si, in, content, cert)
 }
 
-// looksLikeAttributes: a signature with signed attributes is also one, without
-// any, over content that is the encoding of those attributes. Nobody signs
-// such content; somebody took a signature and made it say something else.
+// looksLikeAttributes reports whether content is an encoding of signed attributes: a signature with
+// signed attributes is also valid, without any, over their encoding. Such content is not signed on
+// purpose; a signature was taken and given another meaning.
 func looksLikeAttributes(src ades.Source) bool {
 	if src == nil || src.Size() > 1<<20 || src.Size() < 2 {
 		return false
@@ -118,8 +115,7 @@ func looksLikeAttributes(src ades.Source) bool {
 	return err == nil && len(ofType(attrs, oid.AttrMessageDigest)) > 0
 }
 
-// contentDigest is nil when the content is not at hand or the algorithm is
-// not known.
+// contentDigest is nil if the content is not available or the algorithm unknown.
 func contentDigest(si *SignerInfo, in Subject) ([]byte, error) {
 	h, ok := pkix.HashOf(si.DigestAlgorithm.OID)
 	if shake256(si) && in.Source != nil {
@@ -141,8 +137,7 @@ func contentDigest(si *SignerInfo, in Subject) ([]byte, error) {
 	return d, nil
 }
 
-// shake256 is the hash that goes with Ed448, with 512 bits of output (RFC 8419,
-// 2.3).
+// shake256 reports whether the hash is that of Ed448, with 512 bits of output (RFC 8419, 2.3).
 func shake256(si *SignerInfo) bool {
 	return si.DigestAlgorithm.OID == oid.SHAKE256 || si.DigestAlgorithm.OID == oid.SHAKE256Len
 }
@@ -152,7 +147,7 @@ func reference(s *ades.Signature, si *SignerInfo, content []byte) {
 	r := ades.Reference{Kind: "message-digest", Digest: oid.DigestName(si.DigestAlgorithm.OID), Found: content != nil}
 	if si.RawSignedAttrs == nil {
 		r.Kind, r.Value = "content", content
-		s.References = append(s.References, r) // decided by the value alone
+		s.References = append(s.References, r) // the value alone decides
 		return
 	}
 	attrs := si.Signed(oid.AttrMessageDigest)
@@ -188,7 +183,7 @@ func value(s *ades.Signature, si *SignerInfo, in Subject, content []byte, cert *
 		return nil
 	}
 	if scheme.Hash != 0 && scheme.Kind != pkix.PSS && digest != 0 && scheme.Hash != digest {
-		s.ValueIntact = ades.No // no value fits two digests
+		s.ValueIntact = ades.No // no value matches two digests
 		s.Problems = append(s.Problems, finding.CMSHashMismatch.Problem("signatureAlgorithm"))
 		return nil
 	}
@@ -236,9 +231,8 @@ func decided(err error) ades.Tri {
 	return ades.TriOf(err == nil)
 }
 
-// signerCertificate finds the certificate that the signer identifier names;
-// of several the one that the signed reference names. Where the identifier
-// finds none, the signed reference alone is good enough.
+// signerCertificate finds the certificate of the signer identifier; of several, the one in the
+// signed reference. If the identifier matches none, the signed reference suffices.
 func signerCertificate(si *SignerInfo, refs []certRef, candidates []*pkix.Certificate) *pkix.Certificate {
 	var found *pkix.Certificate
 	for _, c := range candidates {

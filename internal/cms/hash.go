@@ -7,8 +7,8 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// HashFor is the hash function with which a key can sign CMS: the one asked for,
-// except that Ed25519 goes with SHA-512 only (RFC 8419, 3.1).
+// HashFor is the hash with which a key can sign CMS: the one asked for, except that Ed25519
+// requires SHA-512 (RFC 8419, 3.1).
 func HashFor(s ades.SignParams) crypto.Hash {
 	if s.Certificate != nil {
 		if _, ok := s.Certificate.PublicKey.(ed25519.PublicKey); ok {

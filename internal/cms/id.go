@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// SignerID names a signature by what its signer made: it stays the same when
-// unsigned attributes are added.
+// SignerID identifies a signature by what its signer made, so that it does not change when unsigned
+// attributes are added.
 func SignerID(si *SignerInfo) string {
 	h := sha256.New()
 	for _, f := range si.RawFields {

@@ -1,9 +1,8 @@
-// Package cms reads and writes the SignedData of RFC 5652. It reads BER as
-// well as DER and keeps the bytes of everything as it stood, since archive
-// time-stamps and signatures are over those; it writes DER. Content is left
-// where it lies and is streamed, whatever its size.
+// Package cms reads and writes the SignedData of RFC 5652. It reads BER as well as DER and keeps
+// all original bytes, since archive time-stamps and signatures are over those; it writes DER.
+// Content is streamed from where it is stored, whatever its size.
 //
-// It does no cryptography beyond digests and has no opinion on what it finds.
+// It does no cryptography beyond digests and does not judge what it finds.
 package cms
 
 import (
@@ -23,21 +22,20 @@ type SignedData struct {
 	Version          int
 	DigestAlgorithms []AlgorithmIdentifier
 	ContentType      string      // eContentType
-	Content          ades.Source // nil when the signature is detached
-	// Certificates and Revocations hold the members of certificates and crls
-	// as they stand: CertificateChoices and RevocationInfoChoice.
+	Content          ades.Source // nil if the signature is detached
+	// Certificates and Revocations hold the unparsed members of certificates and crls:
+	// CertificateChoices and RevocationInfoChoice.
 	Certificates [][]byte
 	Revocations  [][]byte
 	SignerInfos  []*SignerInfo
 
-	// RawCertificates and RawCRLs are the whole fields with their tags, as
-	// they stood; nil when absent or new.
+	// RawCertificates and RawCRLs are the original fields with their tags; nil if absent or new.
 	RawCertificates, RawCRLs []byte
-	// Encap is encapContentInfo as it stood; nil when new.
+	// Encap is the original encapContentInfo; nil if new.
 	Encap ades.Source
-	// Length of the ContentInfo in the source; what follows is not CMS.
+	// Length of the ContentInfo in the source; anything behind it is not CMS.
 	Length int64
-	source ades.Source // that it was read from; nil when new
+	source ades.Source // that it was read from; nil if new
 }
 
 func malformed(where string, err error) error {
@@ -48,12 +46,11 @@ func malformed(where string, err error) error {
 	return &ades.MalformedError{Format: "CMS", Where: where, Err: err}
 }
 
-// Parse reads a binary ContentInfo that holds a SignedData. Bytes after it are
-// left alone (see Length).
+// Parse reads a binary ContentInfo with a SignedData. Bytes after it are ignored (see Length).
 func Parse(src ades.Source) (*SignedData, error) { return scanner{src: src}.parse() }
 
-// ParseBytes is Parse for a ContentInfo in memory. What it finds are parts of b,
-// which must not change: copies were 8 % of what reading back a PDF allocates.
+// ParseBytes is Parse for a ContentInfo in memory. The result refers to parts of b, which must not
+// change: copies were 8 % of the allocations of reading back a PDF.
 func ParseBytes(b []byte) (*SignedData, error) {
 	return scanner{src: bytes.NewReader(b), mem: b}.parse()
 }
@@ -84,8 +81,8 @@ func (s scanner) close(off int64, wrappers ...*header) (int64, error) {
 	return off, nil
 }
 
-// contentInfo reads the headers on the way down to the fields of a SignedData:
-// ContentInfo, [0] of its content, SignedData.
+// contentInfo reads the headers down to the fields of a SignedData: ContentInfo, [0] of its
+// content, SignedData.
 func (s scanner) contentInfo() (outer, explicit, seq header, err error) {
 	if outer, err = s.header(0, s.src.Size()); err != nil || outer.tag != TagSequence {
 		return outer, explicit, seq, malformed("ContentInfo", errors.New("not a ContentInfo"))
@@ -121,8 +118,7 @@ func (s scanner) oid(h *header) (string, error) {
 	return oid.Parse(raw[h.body-h.off:])
 }
 
-// ContentType is the type of the ContentInfo at the start of a source, empty
-// when there is none.
+// ContentType is the type of the ContentInfo at the start of a source, or empty.
 func ContentType(src ades.Source) string {
 	s := scanner{src: src}
 	outer, err := s.header(0, src.Size())
@@ -264,7 +260,7 @@ func rawChildren(e Element, out *[][]byte, where string) error {
 	return nil
 }
 
-// encapsulated finds the content type and where the content lies.
+// encapsulated finds the content type and the position of the content.
 func (s scanner) encapsulated(sd *SignedData, encap *header) error {
 	h, err := s.child(*encap, encap.body, TagOID)
 	if err != nil {
@@ -334,7 +330,7 @@ func parseAlgorithms(e Element) ([]AlgorithmIdentifier, error) {
 	return out, nil
 }
 
-// smallInt is a version number; what does not fit is -1.
+// smallInt parses a version number; -1 if it is larger than one octet.
 func smallInt(b []byte) int {
 	if len(b) != 1 || b[0] > 0x7f {
 		return -1
@@ -342,7 +338,7 @@ func smallInt(b []byte) int {
 	return int(b[0])
 }
 
-// X509 lists the public-key certificates carried, as they stand.
+// X509 lists the public-key certificates.
 func (sd *SignedData) X509() [][]byte {
 	var out [][]byte
 	for _, c := range sd.Certificates {
@@ -353,7 +349,7 @@ func (sd *SignedData) X509() [][]byte {
 	return out
 }
 
-// CRLs lists the certificate revocation lists carried.
+// CRLs lists the certificate revocation lists.
 func (sd *SignedData) CRLs() [][]byte {
 	var out [][]byte
 	for _, c := range sd.Revocations {
@@ -364,8 +360,7 @@ func (sd *SignedData) CRLs() [][]byte {
 	return out
 }
 
-// OCSPs lists the OCSP responses carried by RFC 5940, as whole OCSPResponse
-// structures.
+// OCSPs lists the OCSP responses (RFC 5940), as whole OCSPResponse structures.
 func (sd *SignedData) OCSPs() [][]byte {
 	var out [][]byte
 	for _, raw := range sd.Revocations {
@@ -399,7 +394,7 @@ func OCSPChoice(response []byte) []byte {
 	return TLV(0xa1, TLV(TagOID, oid.Content(oid.RevocationOCSP)), response)
 }
 
-// BasicOCSP takes the BasicOCSPResponse out of an OCSPResponse.
+// BasicOCSP returns the BasicOCSPResponse of an OCSPResponse.
 func BasicOCSP(response []byte) ([]byte, error) {
 	e, _, err := ReadElement(response)
 	if err != nil {

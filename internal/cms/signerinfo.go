@@ -15,7 +15,7 @@ type SignerInfo struct {
 	Raw     []byte
 	Version int
 	// Identifier of the signer: issuer and serial number, or key identifier.
-	Issuer       []byte // Name, as it stands
+	Issuer       []byte // Name, not parsed
 	Serial       *big.Int
 	SubjectKeyID []byte
 
@@ -25,15 +25,15 @@ type SignerInfo struct {
 	UnsignedAttrs      []Attribute
 	Signature          []byte
 
-	// RawSignedAttrs and RawUnsignedAttrs are the whole fields with their tags
-	// [0] and [1]; nil when absent.
+	// RawSignedAttrs and RawUnsignedAttrs are the original fields with their tags [0] and [1]; nil
+	// if absent.
 	RawSignedAttrs, RawUnsignedAttrs []byte
-	// RawFields are the values before unsignedAttrs, each as it stands:
-	// version, sid, digestAlgorithm, [signedAttrs], signatureAlgorithm, signature.
+	// RawFields are the original values before unsignedAttrs: version, sid, digestAlgorithm,
+	// [signedAttrs], signatureAlgorithm, signature.
 	RawFields [][]byte
 }
 
-// Attribute is an attribute with its values as they stand.
+// Attribute is an attribute with its unparsed values.
 type Attribute struct {
 	OID    string
 	Raw    []byte // the whole Attribute
@@ -186,9 +186,9 @@ func parseAttribute(e Element) (Attribute, error) {
 	return a, nil
 }
 
-// ToBeSigned is what the signature is over when there are signed attributes:
-// their DER encoding as a SET OF, in DER order, whatever order they are stored
-// in (RFC 5652, 5.4). It is nil without signed attributes.
+// ToBeSigned is what the signature is over if there are signed attributes: their DER encoding as a
+// SET OF, in DER order, regardless of the stored order (RFC 5652, 5.4). It is nil without signed
+// attributes.
 func (si *SignerInfo) ToBeSigned() []byte {
 	if si.RawSignedAttrs == nil {
 		return nil
@@ -202,8 +202,8 @@ func (si *SignerInfo) ToBeSigned() []byte {
 	return der
 }
 
-// StoredInOrder reports whether the signed attributes are stored as DER wants
-// them, so that the bytes as they stand are what is signed.
+// StoredInOrder reports whether the signed attributes are stored in DER, so that their original
+// bytes are what is signed.
 func (si *SignerInfo) StoredInOrder() bool {
 	return si.RawSignedAttrs == nil || bytes.Equal(si.ToBeSigned()[1:], si.RawSignedAttrs[1:])
 }
@@ -219,7 +219,7 @@ func ofType(attrs []Attribute, id string) []Attribute {
 	for i, a := range attrs {
 		switch {
 		case a.OID != id:
-		case out == nil: // nearly always the only one
+		case out == nil: // usually the only one
 			out = attrs[i : i+1 : i+1]
 		default:
 			out = append(out, a)
@@ -233,7 +233,7 @@ func NewAttribute(id string, values ...[]byte) []byte {
 	return TLV(TagSequence, TLV(TagOID, oid.Content(id)), SetOf(TagSet, values))
 }
 
-// NewSigner are the parts of a SignerInfo to be encoded.
+// NewSigner has the parts of a SignerInfo to encode.
 type NewSigner struct {
 	Issuer, Serial     []byte // Name and INTEGER, both whole TLVs
 	DigestAlgorithm    []byte
@@ -258,8 +258,7 @@ func (n NewSigner) Encode() []byte {
 	return TLV(TagSequence, fields...)
 }
 
-// WithUnsigned is the SignerInfo with other unsigned attributes, everything
-// else byte for byte as it stood.
+// WithUnsigned is the SignerInfo with other unsigned attributes; all other bytes are unchanged.
 func (si *SignerInfo) WithUnsigned(attrs [][]byte) (*SignerInfo, error) {
 	fields := append([][]byte{}, si.RawFields...)
 	if len(attrs) > 0 {

@@ -17,9 +17,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Unarmour takes PEM or base64 off a document: with or without line breaks, of
-// either alphabet, as a data: URI, and once more where that is armoured in turn.
-// One that is binary comes back as it is.
+// Unarmour decodes PEM or base64: with or without line breaks, in either alphabet, as a data: URI,
+// and a second time if the result is armoured in turn. A binary document is returned unchanged.
 func Unarmour(src ades.Source) (ades.Source, error) {
 	head := make([]byte, min(64, src.Size()))
 	if _, err := src.ReadAt(head, 0); err != nil && err != io.EOF {
@@ -44,8 +43,8 @@ func Unarmour(src ades.Source) (ades.Source, error) {
 	return src, nil
 }
 
-// looksArmoured: BER of CMS starts with 0x30, which is also the character '0';
-// but base64 of such a value starts with 'M', and PEM with dashes or text.
+// looksArmoured: the first byte of CMS in BER is 0x30, which is also the character '0'; but base64
+// of such a value starts with 'M', and PEM with dashes or text.
 func looksArmoured(head []byte) bool {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	head = bytes.TrimLeft(head, " \t\r\n")
@@ -65,7 +64,7 @@ func looksArmoured(head []byte) bool {
 	return bytes.Contains(head, []byte("-----BEGIN"))
 }
 
-// armours begin base64 of BER, PEM, a data: URI, and base64 of the first two.
+// armours are the beginnings of base64 of BER, PEM, a data: URI, and base64 of the first two.
 var armours = [][]byte{[]byte("M"), []byte("-"), []byte("data:"), []byte("TUl"), []byte("LS0tLS1CRUdJTi")}
 
 // maxArmour is how often a document may be armoured.
@@ -88,7 +87,7 @@ func decodeArmour(text []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// dataURI is what stands in a data: URI in base64 (RFC 2397), nil where it is none.
+// dataURI is the base64 text of a data: URI (RFC 2397), or nil.
 func dataURI(text []byte) []byte {
 	head, body, ok := bytes.Cut(text, []byte(","))
 	if !ok || !uriHead.Match(head) {
@@ -100,7 +99,7 @@ func dataURI(text []byte) []byte {
 	return body
 }
 
-// uriHead is the type that a data: URI names; nothing else may stand there.
+// uriHead is the type of a data: URI; nothing else may precede the data.
 var uriHead = regexp.MustCompile(`(?i)^data:[a-z0-9/.+_;=-]{0,200};base64$`)
 
 func decodeOnce(text []byte) ([]byte, bool) {
@@ -134,8 +133,8 @@ func decodeOnce(text []byte) ([]byte, bool) {
 	return out[:n], true
 }
 
-// pemBody is what stands between the armour lines of a PEM that encoding/pem
-// refuses, such as one whose base64 is all on one line.
+// pemBody is the text between the armour lines of a PEM that encoding/pem rejects, such as one
+// whose base64 is all on one line.
 func pemBody(text []byte) []byte {
 	_, body, _ := bytes.Cut(text[len("-----BEGIN"):], []byte("-----"))
 	body, _, _ = bytes.Cut(body, []byte("-----END"))
@@ -145,8 +144,7 @@ func pemBody(text []byte) []byte {
 // span is a piece of a source.
 type span struct{ off, size int64 }
 
-// Content is the content of a SignedData where it lies in the document: in
-// one piece or in many.
+// Content is the content of a SignedData within the document, in one piece or in many.
 type Content struct {
 	src    io.ReaderAt
 	spans  []span
@@ -163,7 +161,7 @@ func newContent(src io.ReaderAt, spans []span) *Content {
 	return c
 }
 
-// Spans is where the content lies in its document.
+// Spans returns the positions of the content in its document.
 func (c *Content) Spans() []foreign.Span {
 	out := make([]foreign.Span, len(c.spans))
 	for i, s := range c.spans {
@@ -203,11 +201,10 @@ func (c *Content) ReadAt(p []byte, off int64) (int, error) {
 // scanner walks the outer values of a document without loading it.
 type scanner struct {
 	src ades.Source
-	mem []byte // all of it, where it is in memory
+	mem []byte // the whole document, if it is in memory
 }
 
-// header of a value in a source; end is -1 while an indefinite length has not
-// been walked.
+// header of a value in a source; end is -1 until the end of an indefinite length is found.
 type header struct {
 	tag            byte
 	off, body, end int64
@@ -237,7 +234,7 @@ func (s scanner) header(off, limit int64) (header, error) {
 	return h, nil
 }
 
-// read returns the octets from one offset up to another, fewer at the end.
+// read returns the octets in a range, fewer at the end of the source.
 func (s scanner) read(from, to int64) ([]byte, error) {
 	if s.mem != nil {
 		size := int64(len(s.mem))
@@ -288,8 +285,8 @@ func (s scanner) endOfContents(off, limit int64) (bool, error) {
 	return err == nil && len(b) == 2 && b[0] == 0 && b[1] == 0, err
 }
 
-// more reports whether another value follows at off inside parent, and closes
-// the parent when it is of indefinite length and ends here.
+// more reports whether another value follows at off inside parent, and closes the parent if it has
+// indefinite length and ends here.
 func (s scanner) more(parent *header, off int64) (bool, error) {
 	if !parent.indefinite {
 		return off < parent.end, nil

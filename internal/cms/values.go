@@ -23,9 +23,9 @@ func sequenceOf(e Element) [][]byte {
 	return out
 }
 
-// RevocationValues reads the value of a revocation-values attribute
-// (EN 319 122-1, A.1.3) or of Adobe's revocationInfoArchival, which has the
-// same shape with whole OCSP responses in place of basic ones.
+// RevocationValues parses a revocation-values attribute (EN 319 122-1, A.1.3) or Adobe's
+// revocationInfoArchival, which has the same structure but whole OCSP responses instead of basic
+// ones.
 func RevocationValues(raw []byte) (crls, ocsps [][]byte) {
 	e, _, err := ReadElement(raw)
 	if err != nil {
@@ -60,7 +60,7 @@ func firstChild(e Element) (Element, bool) {
 	return parts[0], true
 }
 
-// wholeOCSP tells an OCSPResponse, which starts with an ENUMERATED, from a
+// wholeOCSP distinguishes an OCSPResponse, which starts with an ENUMERATED, from a
 // BasicOCSPResponse.
 func wholeOCSP(raw []byte) []byte {
 	if e, _, err := ReadElement(raw); err == nil {

@@ -8,12 +8,11 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Shortened is a ContentInfo as it stood before unsigned attributes were added
-// to its signers.
+// Shortened is a ContentInfo as it was before unsigned attributes were added to its signers.
 type Shortened struct {
 	src        ades.Source
 	head, tail []byte
-	from, to   int64 // what stands between them, as it is in the source
+	from, to   int64 // what is between them, unchanged in the source
 	known      map[crypto.Hash][]byte
 }
 
@@ -32,10 +31,10 @@ func (s *Shortened) Digest(h crypto.Hash) ([]byte, error) {
 	return s.known[h], nil
 }
 
-// WithoutUnsigned is the ContentInfo that was read less those values of
-// unsigned attributes that drop names. Lengths are adapted; apart from
-// that the coding stays as it is (RFC 4998, appendix A). An attribute without
-// values goes, and so does the field without attributes: neither may be empty.
+// WithoutUnsigned is the original ContentInfo without those values of unsigned attributes that drop
+// selects. Lengths are adapted; otherwise the encoding does not change (RFC 4998, appendix A). An
+// attribute without values is removed, and so is the field without attributes, since neither may be
+// empty.
 func (sd *SignedData) WithoutUnsigned(drop func(value []byte) bool) (*Shortened, error) {
 	s := scanner{src: sd.source}
 	outer, explicit, seq, err := s.contentInfo()
@@ -43,7 +42,7 @@ func (sd *SignedData) WithoutUnsigned(drop func(value []byte) bool) (*Shortened,
 		return nil, err
 	}
 	var infos header
-	for at := seq.body; ; at = infos.next { // the last field holds the signers
+	for at := seq.body; ; at = infos.next { // the last field has the signers
 		more, err := s.more(&seq, at)
 		if err == nil && more {
 			if infos, err = s.header(at, seq.end); err == nil {
@@ -103,11 +102,10 @@ func dropFrom(raw []byte, drop func([]byte) bool) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return with(set, all...), nil
+	return withBody(set, all...), nil
 }
 
-// dropFromSigner rewrites one SignerInfo; it stays as it is where there is
-// nothing to drop.
+// dropFromSigner rewrites one SignerInfo, if there is something to drop.
 func dropFromSigner(info Element, drop func([]byte) bool) ([]byte, error) {
 	fields, err := info.Children()
 	if err != nil || len(fields) == 0 {
@@ -143,7 +141,7 @@ func dropFromSigner(info Element, drop func([]byte) bool) ([]byte, error) {
 			kept = append(kept, a.Raw)
 			continue
 		case len(left) > 0:
-			kept = append(kept, with(a, parts[0].Raw, with(parts[1], left...)))
+			kept = append(kept, withBody(a, parts[0].Raw, withBody(parts[1], left...)))
 		}
 		dropped = true
 	}
@@ -155,13 +153,13 @@ func dropFromSigner(info Element, drop func([]byte) bool) ([]byte, error) {
 		members = append(members, f.Raw)
 	}
 	if len(kept) > 0 {
-		members = append(members, with(unsigned, kept...))
+		members = append(members, withBody(unsigned, kept...))
 	}
-	return with(info, members...), nil
+	return withBody(info, members...), nil
 }
 
-// with is a value with another body, in the form of length that it had.
-func with(e Element, body ...[]byte) []byte {
+// withBody is a value with another body, in the same form of length.
+func withBody(e Element, body ...[]byte) []byte {
 	if e.Indefinite {
 		out := append(bytes.Clone(identifier(e)), 0x80)
 		return append(append(out, bytes.Join(body, nil)...), 0, 0)

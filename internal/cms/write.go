@@ -9,9 +9,8 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// WriteTo writes the ContentInfo with definite lengths. The content is
-// streamed from its source; encapContentInfo and every member that was read is
-// written byte for byte as it stood.
+// WriteTo writes the ContentInfo with definite lengths. The content is streamed from its source;
+// encapContentInfo and every member that was read keep their bytes.
 func (sd *SignedData) WriteTo(w io.Writer) (int64, error) {
 	head, encap, size, err := sd.encap()
 	if err != nil {
@@ -38,7 +37,7 @@ func (sd *SignedData) WriteTo(w io.Writer) (int64, error) {
 	return c.n, c.err
 }
 
-// Bytes is the encoded ContentInfo, for one that is known to be small.
+// Bytes is the encoded ContentInfo, for a small one.
 func (sd *SignedData) Bytes() ([]byte, error) {
 	var b bytes.Buffer
 	if sd.Content != nil {
@@ -66,7 +65,7 @@ func (c *counter) write(p []byte) {
 	}
 }
 
-// encap is encapContentInfo: what to write first, what to stream after it.
+// encap is encapContentInfo: what to write first, and what to stream after it.
 func (sd *SignedData) encap() (head []byte, body ades.Source, size int64, err error) {
 	if sd.Encap != nil {
 		return nil, sd.Encap, sd.Encap.Size(), nil
@@ -121,9 +120,8 @@ func (sd *SignedData) postamble() [3][]byte {
 	return [3][]byte{field(0xa0, sd.RawCertificates, sd.Certificates), field(0xa1, sd.RawCRLs, sd.Revocations), TLV(TagSet, infos...)}
 }
 
-// field encodes a SET OF in DER order, which ISO 32000-2, 12.8.3.3 asks for in a
-// PDF, or gives it back as it stood when nothing was added: an older archive
-// time-stamp may be over those very bytes.
+// field encodes a SET OF in DER order, which ISO 32000-2, 12.8.3.3 requires in a PDF, or returns
+// the original bytes if nothing was added: an older archive time-stamp may be over them.
 func field(tag byte, raw []byte, items [][]byte) []byte {
 	if raw != nil {
 		if e, _, err := ReadElement(raw); err == nil && bytes.Equal(e.Body, bytes.Join(items, nil)) {
@@ -151,12 +149,12 @@ func (sd *SignedData) AddDigestAlgorithm(raw []byte) error {
 	return nil
 }
 
-// AddCertificates adds those that are not carried yet, at the end.
+// AddCertificates appends certificates that are not present yet.
 func (sd *SignedData) AddCertificates(certs ...[]byte) {
 	sd.Certificates = addNew(sd.Certificates, certs)
 }
 
-// AddRevocations adds CRLs and OCSPChoice values that are not carried yet.
+// AddRevocations appends CRLs and OCSPChoice values that are not present yet.
 func (sd *SignedData) AddRevocations(choices ...[]byte) {
 	sd.Revocations = addNew(sd.Revocations, choices)
 }

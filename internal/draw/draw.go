@@ -1,6 +1,6 @@
-// Package draw shows the pages of a PDF as pictures, by PDFium in WebAssembly: a
-// hostile document can neither read nor write anything of this process, and is
-// stopped when it takes too much memory or time.
+// Package draw renders the pages of a PDF as pictures, with PDFium in WebAssembly: a hostile
+// document can neither read nor write anything of this process, and is stopped if it takes too much
+// memory or time.
 package draw
 
 import (
@@ -41,17 +41,17 @@ const (
 	mostSide   = 14_400  // points
 	mostPixels = 6 << 20 // of a picture: a sheet of A4 at 200 dpi has 3.9 million
 	mostText   = 200_000 // characters of a page that are handed on
-	// mostSearched bounds the pages that Find looks at.
+	// mostSearched bounds the pages that Find searches.
 	mostSearched = 500
 )
 
 // wasmPage is the unit in which WebAssembly counts memory.
 const wasmPage = 64 << 10
 
-// Drawer draws. Its zero value works, keeps nothing on disk and has the bounds
-// that stand at the fields.
+// Drawer draws. Its zero value is usable, stores nothing on disk and has the default bounds
+// documented at the fields.
 type Drawer struct {
-	Cache     string        // folder that keeps what PDFium was compiled to; empty: compiled anew in every process
+	Cache     string        // folder that caches compiled PDFium; empty: compiled in every process
 	Instances int           // documents open at once; 0 means 2
 	Memory    int64         // bytes that one of them may take; 0 means 256 MB
 	Time      time.Duration // that one call may take; 0 means 20 s
@@ -84,8 +84,8 @@ func (d *Drawer) time() time.Duration {
 	return 20 * time.Second
 }
 
-// start compiles PDFium, which takes seconds without a cache. It runs once, when
-// the first document is opened: who shows none does not pay.
+// start compiles PDFium, which takes seconds without a cache. It runs once, when the first document
+// is opened, so that processes that draw nothing do not pay for it.
 func (d *Drawer) start() error {
 	d.once.Do(func() {
 		config := wazero.NewRuntimeConfig().
@@ -197,9 +197,9 @@ func (doc *Document) Close() {
 	doc.drawer = nil
 }
 
-// call runs what needs PDFium in the bounds of one call. The library has one
-// context for the life of an instance, in a field of a type that it does not
-// export; with one for each call wazero ends the code that runs when time is up.
+// call runs PDFium within the bounds of one call. The library uses one context for the life of an
+// instance, in an unexported field; replacing it for each call makes wazero stop the running code
+// when time is up.
 func (doc *Document) call(ctx context.Context, do func() error) (err error) {
 	if doc.drawer == nil {
 		return errors.New("draw: the document is closed")
@@ -241,7 +241,7 @@ func (doc *Document) page(n int) requests.Page {
 	return requests.Page{ByIndex: &requests.PageByIndex{Document: doc.ref, Index: n - 1}}
 }
 
-// Size is that of page n, from 1, as it is shown: in points, turned as it says.
+// Size is that of page n, from 1, as displayed: in points, with its rotation applied.
 func (doc *Document) Size(ctx context.Context, n int) (width, height float64, err error) {
 	if n < 1 || n > doc.pages {
 		return 0, 0, ErrNoPage
@@ -366,8 +366,8 @@ func (doc *Document) onText(ctx context.Context, n int, do func(references.FPDF_
 // Box is a part of a page in the user space of the PDF: points, from the bottom left.
 type Box struct{ Left, Bottom, Right, Top float64 }
 
-// Find looks for a text, as it is written, and says at which page, from 1, and
-// where the first one stands. ok is false where there is none.
+// Find searches for a text, exactly as written, and returns the page, from 1, and the position of
+// its first occurrence. ok is false if there is none.
 func (doc *Document) Find(ctx context.Context, text string) (n int, box Box, ok bool, err error) {
 	if text == "" {
 		return 0, Box{}, false, nil

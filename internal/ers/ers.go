@@ -1,11 +1,9 @@
-// Package ers reads evidence records: RFC 4998 in ASN.1, RFC 6283 in XML. A
-// record is a sequence of chains of time-stamps; the first is over the data,
-// each later one over the one before it, and each later chain over the data and
-// all chains before. The data need not be alone under a time-stamp: a reduced
-// hash tree leads from its digest to the digest that was stamped.
+// Package ers reads evidence records: RFC 4998 in ASN.1, RFC 6283 in XML. A record is a sequence of
+// chains of time-stamps; the first is over the data, each later one over the previous one, and each
+// later chain over the data and all previous chains. A time-stamp may be over more than the data: a
+// reduced hash tree leads from its digest to the time-stamped digest.
 //
-// The package does the arithmetic of the trees. Tokens are handed out as they
-// stand, for others to read and judge.
+// The package computes the trees. Tokens are returned unparsed, for others to read and judge.
 package ers
 
 import (
@@ -30,14 +28,13 @@ type Record struct {
 
 type chain struct {
 	stamps []stamp
-	// before digests the chains before this one; nil for the first.
+	// before digests the previous chains; nil for the first.
 	before func(crypto.Hash) ([]byte, error)
-	// joined: digest of the data and digest of the chains before stand side by
-	// side in the tree (RFC 6283, 4.2.2); else they are digested together
-	// (RFC 4998, 5.2).
+	// joined: the digests of the data and of the previous chains are siblings in the tree (RFC
+	// 6283, 4.2.2); otherwise they are digested together (RFC 4998, 5.2).
 	joined bool
-	// canonical digests an XML object in its canonical form, nil where it is
-	// none; nil for records in ASN.1.
+	// canonical digests an XML object in its canonical form, or returns nil if it is not one; nil
+	// for records in ASN.1.
 	canonical func(h crypto.Hash, text []byte) []byte
 }
 
@@ -55,8 +52,8 @@ func (r *Record) First() []byte { return r.chains[0].stamps[0].token }
 // Object is a piece of data that a record is for.
 type Object interface {
 	Digest(h crypto.Hash) ([]byte, error)
-	// XML is the object where it may be an XML document, else nil: RFC 6283
-	// digests such objects in their canonical form (section 3.2.1).
+	// XML is the object if it may be an XML document, else nil: RFC 6283 digests such objects in
+	// their canonical form (section 3.2.1).
 	XML() ([]byte, error)
 }
 
@@ -64,17 +61,16 @@ type Object interface {
 type Result struct {
 	Token []byte
 	Hash  crypto.Hash
-	// Roots are the digests that follow from the data, or from the time-stamp
-	// before, of which the token is over one; none where the tree does not hold
-	// it.
+	// Roots are the digests computed from the data, or from the previous time-stamp, one of which
+	// the token must be over; none if the tree does not contain it.
 	Roots [][]byte
 	// Chain and Place of the time-stamp in the record, from 0.
 	Chain, Place int
 	Problem      string
 }
 
-// Check computes what every time-stamp should be over, from the objects that
-// the record is for. hashOf tells the hash of a token's imprint.
+// Check computes what every time-stamp should be over, from the record's objects. hashOf returns
+// the hash of a token's imprint.
 func (r *Record) Check(objects []Object, hashOf func(token []byte) crypto.Hash) ([]Result, error) {
 	var out []Result
 	for i, c := range r.chains {
@@ -109,8 +105,8 @@ func (r *Record) Check(objects []Object, hashOf func(token []byte) crypto.Hash) 
 	return out, nil
 }
 
-// leaves are the digests that the first time-stamp of a chain is over, for each
-// object those that it may have.
+// leaves returns the digests that the first time-stamp of a chain is over, with the possible ones
+// for each object.
 func (c chain) leaves(h crypto.Hash, objects []Object) ([][][]byte, error) {
 	var old []byte
 	var err error
@@ -150,8 +146,8 @@ func (c chain) leaves(h crypto.Hash, objects []Object) ([][][]byte, error) {
 	return out, nil
 }
 
-// roots follow the lists of a tree (RFC 4998, 4.3): the digest of a list goes
-// into the next. Every leaf must stand in the first list, in one of its forms.
+// roots follows the lists of a tree (RFC 4998, 4.3): the digest of a list is an element of the
+// next. Every leaf must be in the first list, in one of its forms.
 func roots(tree [][][]byte, leaves [][][]byte, h crypto.Hash) [][]byte {
 	if len(leaves) == 0 {
 		return nil
@@ -182,8 +178,7 @@ func roots(tree [][][]byte, leaves [][][]byte, h crypto.Hash) [][]byte {
 	return [][]byte{digest}
 }
 
-// group is the digest of a list in binary ascending order; one digest alone
-// stands for itself.
+// group is the digest of a list in binary ascending order; a single digest is its own.
 func group(list [][]byte, h crypto.Hash) []byte {
 	if len(list) == 1 {
 		return list[0]

@@ -10,9 +10,8 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// Facts states the time-stamps of the record, oldest first. Each covers the one
-// before it; those in first are over the objects, and it is for the caller to
-// say what these hold.
+// Facts returns the time-stamps of the record, oldest first. Each covers the previous one; those in
+// first are over the objects, and the caller must add what these contain.
 func (r *Record) Facts(objects []Object, where string, certs ...[]byte) (all, first []*ades.Timestamp, err error) {
 	results, err := r.Check(objects, hashOfToken)
 	if err != nil {
@@ -52,7 +51,7 @@ func (r *Record) Facts(objects []Object, where string, certs ...[]byte) (all, fi
 	return all, first, nil
 }
 
-// Inside lists the ids of a signature and of everything that it carries.
+// Inside lists the ids of a signature and of everything in it.
 func Inside(s *ades.Signature) []string {
 	ids := []string{s.ID}
 	if s.SigningCertificate != nil {
@@ -73,7 +72,7 @@ func Inside(s *ades.Signature) []string {
 	return ids
 }
 
-// hashOfToken is the hash of a token's imprint, 0 when it cannot be read.
+// hashOfToken is the hash of a token's imprint, 0 if it cannot be parsed.
 func hashOfToken(token []byte) crypto.Hash {
 	t, err := tsp.Parse(token)
 	if err != nil {

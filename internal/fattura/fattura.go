@@ -10,8 +10,7 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// MaxSize bounds an invoice; the exchange system takes 5 MB, with what is
-// attached.
+// MaxSize bounds an invoice; the exchange system accepts 5 MB, including attachments.
 const MaxSize = 8 << 20
 
 // maxRows bounds what is read of each list: a page is for people.

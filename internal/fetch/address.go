@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// normalHost brings the spellings of one host together: case, the final dot,
-// full-width letters and digits, and the many ways to write an IPv4 address.
+// normalHost normalizes the spellings of a host: case, the final dot, full-width letters and
+// digits, and the many ways to write an IPv4 address.
 func normalHost(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
@@ -22,8 +22,7 @@ func normalHost(host string) string {
 	return host
 }
 
-// checkHost judges a host as it is written; a name passes, since only the
-// look-up can tell.
+// checkHost judges a host as written; a name passes, since only the look-up can decide.
 func (g *Guard) checkHost(host string) error {
 	plain := normalHost(host)
 	if plain == "localhost" || strings.HasSuffix(plain, ".localhost") {
@@ -44,9 +43,8 @@ func (g *Guard) checkHost(host string) error {
 	return nil
 }
 
-// anyAddress reads an address in any of the spellings that some resolver
-// accepts: dotted with one to four parts, each decimal, octal or hexadecimal,
-// and IPv6 with or without a zone, with IPv4 inside.
+// anyAddress parses an address in any spelling that some resolver accepts: dotted with one to four
+// parts, each decimal, octal or hexadecimal, and IPv6 with or without a zone, with IPv4 inside.
 func anyAddress(host string) (netip.Addr, bool) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.WithZone("").Unmap(), true
@@ -92,8 +90,8 @@ func anyNumber(s string) (uint64, bool) {
 	return n, err == nil
 }
 
-// looksNumeric finds hosts whose last label is a number: never a name of the
-// public tree, so only an address that we could not read.
+// looksNumeric reports whether a host's last label is a number: never a public name, so it must be
+// an address that could not be parsed.
 func looksNumeric(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if last == "" {
@@ -110,8 +108,8 @@ func parseAddrPort(address string) (netip.Addr, error) {
 	return ap.Addr().WithZone("").Unmap(), err
 }
 
-// embedsSpecial finds an IPv4 address that may not be reached inside an IPv6
-// one: NAT64 (RFC 6052), 6to4 (RFC 3056), IPv4-compatible, Teredo.
+// embedsSpecial finds a forbidden IPv4 address inside an IPv6 one: NAT64 (RFC 6052), 6to4 (RFC
+// 3056), IPv4-compatible, Teredo.
 func embedsSpecial(g *ssrf.Guardian, a netip.Addr) bool {
 	if a.Is4() {
 		return false

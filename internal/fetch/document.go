@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request is one fetch of a document, as a caller asked for it.
+// Request is a caller's request to fetch a document.
 type Request struct {
 	URL     string
 	Post    bool     // POST instead of GET
@@ -22,7 +22,7 @@ type Request struct {
 	Body    string   // of a POST
 }
 
-// Limits on one fetch; zero takes 100 MB and 20 seconds.
+// Limits on one fetch; zero means 100 MB and 20 seconds.
 type Limits struct {
 	Bytes int64
 	Time  time.Duration
@@ -42,10 +42,10 @@ func (l Limits) time() time.Duration {
 	return l.Time
 }
 
-// ErrTooLarge says that what was fetched is over its limit.
+// ErrTooLarge: the fetched document is over its limit.
 var ErrTooLarge = errors.New("the document is over the size limit")
 
-// Failed says that a fetch went wrong in a way that the caller may be told.
+// Failed: a fetch failed for a reason that the caller may be told.
 type Failed struct {
 	Why string
 	Err error
@@ -130,8 +130,7 @@ func copyLimited(w io.Writer, resp *http.Response, limit int64) error {
 	return nil
 }
 
-// reader remembers its error, so that a fault of the network is told from one
-// of the disk.
+// reader records its error, to distinguish a network failure from one of the disk.
 type reader struct {
 	r   io.Reader
 	err error
@@ -145,8 +144,7 @@ func (r *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// explain says in a few words what went wrong, and nothing of addresses that
-// the caller did not write.
+// explain describes an error in a few words, without addresses that the caller did not write.
 func explain(err error) error {
 	var no *Refused
 	if errors.As(err, &no) {
@@ -179,7 +177,7 @@ var forbidden = map[string]bool{
 	"Http2-Settings": true, "Accept-Encoding": true,
 }
 
-// HeaderLine splits "Name: value" and refuses what could smuggle.
+// HeaderLine splits "Name: value" and rejects headers that allow request smuggling.
 func HeaderLine(line string) (name, value string, err error) {
 	name, value, ok := strings.Cut(line, ":")
 	if !ok {
@@ -189,8 +187,8 @@ func HeaderLine(line string) (name, value string, err error) {
 	return http.CanonicalHeaderKey(name), value, CheckHeader(name, value)
 }
 
-// CheckHeader refuses a header that could smuggle: line breaks, Host, framing
-// and hop-by-hop headers.
+// CheckHeader rejects headers that allow request smuggling: line breaks, Host, framing and
+// hop-by-hop headers.
 func CheckHeader(name, value string) error {
 	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 		return refuse("a header has characters that may not stand there")

@@ -1,10 +1,10 @@
-// Package fetch is the only way by which the service and the commands reach
-// addresses that a stranger chose: remote documents, callbacks, time-stamp
-// authorities, images, and the revocation data that certificates point to.
+// Package fetch is the only way by which the service and the commands reach addresses from
+// untrusted input: remote documents, callbacks, time-stamp authorities, images, and the revocation
+// data that certificates point to.
 //
-// The guard judges the address that is dialled, after the look-up and for
-// every connection, so a name that changes its mind gains nothing. What can be
-// seen without a look-up is refused before that. Redirects are not followed.
+// The guard checks the address that is dialled, after the look-up and for every connection, so DNS
+// rebinding has no effect. What can be rejected without a look-up is rejected before. Redirects are
+// not followed.
 package fetch
 
 import (
@@ -22,18 +22,18 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Config of the guard. The zero value lets nothing private be reached.
+// Config of the guard. The zero value allows no private addresses.
 type Config struct {
-	// AllowPrivate lists what the operator lets be reached although it is
-	// private: HOST or HOST:PORT, a name or an address.
+	// AllowPrivate lists private destinations that the operator allows: HOST or HOST:PORT, a name
+	// or an address.
 	AllowPrivate []string
-	// Teach is what a refusal tells the caller to do with --allow-private, where the
-	// caller is the operator: in a sandbox, and at the command line. Empty: nothing.
+	// Teach is advice about --allow-private in a refusal, for callers who are the operator: in a
+	// sandbox, and at the command line. Empty for none.
 	Teach string
 }
 
-// Refused says that an address may not be reached, and why. Its text may be
-// shown to the caller: it says nothing that the caller did not write.
+// Refused: an address may not be reached. Its text may be shown to the caller: it contains nothing
+// that the caller did not write.
 type Refused struct {
 	Why     string
 	private bool // the operator could list it
@@ -45,15 +45,15 @@ func refuse(format string, args ...any) error {
 	return &Refused{Why: fmt.Sprintf(format, args...)}
 }
 
-// Guard lets public addresses through, and those the operator listed.
+// Guard allows public addresses, and those listed by the operator.
 type Guard struct {
 	allowed  []endpoint
 	own      []ownSite
 	guardian *ssrf.Guardian
 	resolver *net.Resolver
 	teach    string
-	// dialled, where a test sets it, sees an address that passed the guard and
-	// decides instead of the network.
+	// dialled, set by tests, is called with an address that passed the guard instead of dialling
+	// it.
 	dialled func(network, address string) error
 }
 
@@ -68,8 +68,7 @@ type ownSite struct {
 	handler http.Handler
 }
 
-// New returns a guard, or an error when an entry of the configuration cannot
-// be read.
+// New returns a guard, or an error if an entry of the configuration is invalid.
 func New(c Config) (*Guard, error) {
 	g := &Guard{teach: c.Teach, guardian: ssrf.New(ssrf.WithAnyPort(), ssrf.WithNetworks("tcp4", "tcp6"))}
 	for _, entry := range c.AllowPrivate {
@@ -94,8 +93,8 @@ func parseEndpoint(entry string) (endpoint, error) {
 	return endpoint{host: normalHost(host), port: port}, nil
 }
 
-// Answer has requests below one of the paths of a base address served by the
-// handler, in process, instead of dialled: the server's own /pki and /tsa.
+// Answer makes a handler serve requests below one of the paths of a base address in process,
+// without dialling: the server's own /pki and /tsa.
 func (g *Guard) Answer(base *url.URL, h http.Handler, paths ...string) {
 	g.own = append(g.own, ownSite{base: base, paths: paths, handler: h})
 }
@@ -110,15 +109,14 @@ func (g *Guard) listed(host, port string) bool {
 	return false
 }
 
-// Named says that the operator let an address be reached by name, or that it
-// is the server's own: there plain http will do.
+// Named reports whether the operator listed an address by name, or it is the server's own: plain
+// http is acceptable there.
 func (g *Guard) Named(u *url.URL) bool {
 	return g.ownSiteOf(u) != nil || g.listed(u.Hostname(), portOf(u))
 }
 
-// Check refuses what can be judged without a look-up: the scheme, user
-// information, and a host that is an address or localhost. It returns
-// *Refused, or nil.
+// Check rejects what can be judged without a look-up: the scheme, user information, and a host that
+// is an address or localhost. It returns *Refused, or nil.
 func (g *Guard) Check(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -127,7 +125,7 @@ func (g *Guard) Check(raw string) error {
 	return g.CheckURL(u)
 }
 
-// CheckURL is Check for an address that has been parsed.
+// CheckURL is Check for a parsed address.
 func (g *Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return refuse("the address is not http or https")
@@ -173,8 +171,7 @@ func (g *Guard) ownSiteOf(u *url.URL) http.Handler {
 	return nil
 }
 
-// DialContext connects to an address that the guard lets pass. It serves
-// http.Transport.
+// DialContext connects to an address that passes the guard. It is for http.Transport.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -212,12 +209,12 @@ func (g *Guard) judge(network, address string, c syscall.RawConn) error {
 	return nil
 }
 
-// Client returns an HTTP client that stays within the guard: no proxy, no
-// redirects, no transparent decompression, and a limit on the whole exchange.
+// Client returns an HTTP client restricted by the guard: no proxy, no redirects, no transparent
+// decompression, and a limit on the whole exchange.
 func (g *Guard) Client(timeout time.Duration) *http.Client { return g.ClientTLS(timeout, nil) }
 
-// ClientTLS is Client with a configuration of TLS, for a server whose
-// certificate is of an authority of its own.
+// ClientTLS is Client with a TLS configuration, for a server whose certificate is from a private
+// authority.
 func (g *Guard) ClientTLS(timeout time.Duration, c *tls.Config) *http.Client {
 	t := &http.Transport{
 		TLSClientConfig:        c,
@@ -252,8 +249,8 @@ func (t *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// OwnOnly returns a client that reaches nothing but this server itself, in
-// process: for operators who forbid every fetch.
+// OwnOnly returns a client that only reaches this server itself, in process: for operators who
+// forbid every fetch.
 func (g *Guard) OwnOnly(timeout time.Duration) *http.Client {
 	c := g.Client(timeout)
 	c.Transport = ownOnly{g}

@@ -1,7 +1,7 @@
-// Package film reads of a film what tells that it can be played: its container, a
-// track with pictures, and how long it lasts. It knows what telephones and browsers
-// record: ISO base media (ISO/IEC 14496-12: MP4, QuickTime, 3GPP, also in fragments)
-// and Matroska (RFC 9559: WebM, also without an end). Pictures are not decoded.
+// Package film reads the metadata that shows whether a film can be played: its container, a track
+// with pictures, and its duration. It supports what telephones and browsers record: ISO base media
+// (ISO/IEC 14496-12: MP4, QuickTime, 3GPP, also fragmented) and Matroska (RFC 9559: WebM, also
+// truncated). Pictures are not decoded.
 package film
 
 import (

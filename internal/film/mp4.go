@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// isBox says that a file of ISO base media may begin with a box of this type. Old
-// QuickTime files have no ftyp.
+// isBox reports whether an ISO base media file may begin with a box of this type. Old QuickTime
+// files have no ftyp.
 func isBox(name string) bool {
 	switch name {
 	case "ftyp", "moov", "mdat", "wide", "free", "skip":
@@ -26,7 +26,7 @@ type media struct {
 	tracks map[uint32]*track
 }
 
-// track of a film. Its duration is in units of its own scale.
+// track of a film. Its duration is in units of its own time scale.
 type track struct {
 	id, scale   uint32
 	pictures    bool
@@ -95,7 +95,7 @@ func (m *media) read() error {
 	return nil
 }
 
-// conclude takes the longest track with pictures.
+// conclude uses the longest track with pictures.
 func (m *media) conclude() {
 	for _, t := range m.tracks {
 		if t.pictures {
@@ -151,7 +151,7 @@ func (m *media) tables(inside string, b []byte, t *track, depth int) error {
 	return nil
 }
 
-// field takes what a box says of a track. A version of 1 has times of 64 bits.
+// field reads a box about a track. Version 1 has 64-bit times.
 func (m *media) field(name string, b []byte, t *track) {
 	wide := len(b) > 0 && b[0] == 1
 	switch {
@@ -173,7 +173,7 @@ func (m *media) field(name string, b []byte, t *track) {
 	}
 }
 
-// known is a duration; all ones say that it is not.
+// known is a duration; all ones mean that it is unknown.
 func known(length, unknown uint64) uint64 {
 	if length == unknown {
 		return 0

@@ -8,9 +8,8 @@ import (
 	"math"
 )
 
-// Elements of Matroska that are read (RFC 9559, 5.1); those of them that hold others
-// are walked through as if they held none: a film that was streamed does not say
-// where they end.
+// Elements of Matroska that are read (RFC 9559, 5.1). Container elements are traversed without
+// regard to their size: a streamed film does not state it.
 const (
 	idSegment    = 0x18538067
 	idInfo       = 0x1549A966
@@ -167,7 +166,7 @@ func (m *matroska) block(size uint64) error {
 	if size > math.MaxInt64 || size < 4 {
 		return malformed("a block has no size")
 	}
-	// Numbers of tracks of more than a byte are written by nobody.
+	// Track numbers of more than one byte are not used in practice.
 	var head [4]byte
 	if _, err := io.ReadFull(m.r, head[:]); err != nil {
 		return cut(err)

@@ -7,8 +7,8 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// ChangeText says what a change after signing is. English is the description
-// that the reader of the document gave.
+// ChangeText is the text of a change after signing. In English it is the description made by the
+// reader of the document.
 func ChangeText(lang string, c ades.Change) string {
 	t, ok := italianChanges[c.What]
 	if lang != "it" || !ok {
@@ -21,7 +21,7 @@ func ChangeText(lang string, c ades.Change) string {
 	return strings.NewReplacer("{page}", strconv.Itoa(c.Page), "{field}", strconv.Quote(c.Field), "{name}", name).Replace(t)
 }
 
-// italianReasons translates why it cannot be told what a field shows.
+// italianReasons translates the reasons why it is unknown what a field shows.
 var italianReasons = map[string]string{
 	"rich text":                                   "testo formattato",
 	"list box":                                    "elenco a scelta",
@@ -38,8 +38,8 @@ var italianReasons = map[string]string{
 	"its value is no text":                        "il suo valore non è un testo",
 }
 
-// italianChanges translates the words of the table of changes. The English
-// sentences stand in internal/revision; a test there keeps these complete.
+// italianChanges translates the table of changes. The English texts are in internal/revision; a
+// test there checks that this is complete.
 var italianChanges = map[string]string{
 	"dss":                  "sono stati aggiunti dati di validazione",
 	"timestamp":            "è stata aggiunta una marca temporale del documento: {field}",

@@ -1,13 +1,12 @@
-// Package finding is the table of everything that a verification may say about
-// a document: a stable code, how grave it is, and a sentence in each language.
+// Package finding is the table of everything that a verification may report about a document: a
+// stable code, its severity, and a sentence in each language.
 //
-// Readers and judges make findings from rows of the table ([Kind.Problem],
-// [Kind.New], [Kind.Note]) with values in the order of the row's placeholders.
-// Nothing else makes texts, and no text is ever read back: a translation is the
-// same code and values with another sentence.
+// Readers and judges make findings from rows of the table ([Kind.Problem], [Kind.New], [Kind.Note])
+// with values in the order of the row's placeholders. Nothing else makes texts, and no text is ever
+// parsed: a translation is the same code and values with another sentence.
 //
-// To add a row: a variable in the file of its subject, then "make docs". A test
-// holds that every row is used, and that its sentences have the same places.
+// To add a row: a variable in the file of its subject, then "make docs". A test checks that every
+// row is used, and that its sentences have the same placeholders.
 package finding
 
 import (
@@ -23,7 +22,7 @@ import (
 	"rogito.dev/rogito/internal/visible"
 )
 
-// Severity says how grave a finding is.
+// Severity of a finding.
 type Severity int
 
 // The severities. A finding of a reader that is an error makes the form broken.
@@ -51,7 +50,7 @@ type Kind struct {
 
 var table = map[string]*Kind{}
 
-// row adds a row. Two of one code are a mistake that no test could miss.
+// row adds a row. It panics on a duplicate code, which any test would find.
 func row(code string, severity Severity, english, italian string) *Kind {
 	if table[code] != nil {
 		panic("finding: two rows " + code)
@@ -78,8 +77,7 @@ func (k *Kind) Problem(where string, values ...any) ades.Problem {
 	return p
 }
 
-// Lesser is a finding of this kind that does not break the form, where most of
-// its kind do.
+// Lesser is a finding of this kind that does not break the form, for a kind that usually does.
 func (k *Kind) Lesser(where string, values ...any) ades.Problem {
 	p := k.Problem(where, values...)
 	p.Fatal = false
@@ -108,7 +106,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.kind.Sentence("en", texts(f.values), nil) }
 
-// Unwrap gives the first value that is an error.
+// Unwrap returns the first value that is an error.
 func (f *failure) Unwrap() error {
 	for _, v := range f.values {
 		if err, ok := v.(error); ok {
@@ -118,8 +116,8 @@ func (f *failure) Unwrap() error {
 	return nil
 }
 
-// Of is the finding in an error: the one that a reader made it of, else that
-// something cannot be read, with the error as detail.
+// Of is the finding in an error: the one that a reader made it from, or else that something cannot
+// be read, with the error as detail.
 func Of(where string, err error) ades.Problem {
 	var f *failure
 	if errors.As(err, &f) {
@@ -148,8 +146,8 @@ func Lesser(p ades.Problem) ades.Problem {
 	return p
 }
 
-// Change is a change after signing as the value of a finding: what it is in
-// English, its word in the table of changes, page, field and name.
+// Change converts a change after signing to values of a finding: its English description, its word
+// in the table of changes, page, field and name.
 func Change(c ades.Change) []any { return []any{c.Description, c.What, c.Page, c.Field, c.Name} }
 
 const timeForm = "2006-01-02 15:04"
@@ -177,8 +175,8 @@ func Time(value string) (t time.Time, day, ok bool) {
 	return t, true, err == nil
 }
 
-// Sentence is the text of a finding in a language, "en" or "it". Times are
-// written by a function; nil leaves them.
+// Sentence is the text of a finding in a language, "en" or "it". Times are formatted by when; nil
+// leaves them unchanged.
 func (k *Kind) Sentence(lang string, values []string, when func(string) string) string {
 	template := k.English
 	if lang == "it" {
@@ -225,8 +223,7 @@ func (k *Kind) Sentence(lang string, values []string, when func(string) string) 
 	}
 }
 
-// Text is the sentence of a code; ok is false for a code that is not of the
-// table.
+// Text is the sentence of a code; ok is false if the code is not in the table.
 func Text(lang, code string, values []string, when func(string) string) (text string, ok bool) {
 	k := table[code]
 	if k == nil {

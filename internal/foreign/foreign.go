@@ -1,7 +1,6 @@
-// Package foreign looks for the beginnings of other documents in bytes that
-// nobody signed. A file that is a signature to one program and a PDF, an
-// archive or a page to another shows its reader what was never signed: PDF
-// readers, unpackers and browsers all look for their mark within a file.
+// Package foreign finds the beginnings of other documents in unsigned bytes. A file that one
+// program reads as a signature and another as a PDF, an archive or a page would show content that
+// was never signed: PDF readers, unpackers and browsers all search a file for their mark.
 package foreign
 
 import (
@@ -11,23 +10,21 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// longest is more than the length of the longest mark, comments within it
-// included.
+// longest is more than the length of the longest mark with comments.
 const longest = 4096
 
-// In reports whether bytes that nobody signed hold such a beginning.
+// In reports whether unsigned bytes contain such a beginning.
 func In(b []byte) bool {
 	return PDFIn(b) || bytes.Contains(b, []byte("PK\x03\x04")) || bytes.Contains(b, []byte("PK\x05\x06")) || html(b)
 }
 
-// Marks are the places by which readers find a PDF, or more of one, within a
-// file. Besides the header these are startxref, by which some open a file that
-// has no header, and the beginnings of objects, which those that rebuild a file
-// add to what stands elsewhere in it.
+// Marks returns the places by which readers find a PDF, or more of one, within a file. Besides the
+// header these are startxref, by which some open a file without header, and the beginnings of
+// objects, which readers that rebuild a file add to those found elsewhere.
 func Marks(b []byte) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		words := [...]string{"%PDF-", "startxref", "obj"}
-		next := [len(words)]int{} // where each stands next
+		next := [len(words)]int{} // next position of each
 		find := func(i, from int) {
 			for next[i] = len(b); from < len(b); from++ {
 				at := bytes.Index(b[from:], []byte(words[i]))
@@ -65,8 +62,8 @@ func object(b []byte) bool {
 	return numbers(b, 2, &tries)
 }
 
-// numbers reports whether text ends in so many numbers, with white space and
-// comments after each. Where that takes too many tries, it does.
+// numbers reports whether text ends in n numbers, with white space and comments after each. It is
+// true if that takes too many tries.
 func numbers(b []byte, n int, tries *int) bool {
 	if *tries--; *tries < 0 {
 		return true
@@ -110,7 +107,7 @@ func html(b []byte) bool {
 	}
 }
 
-// PDFIn is In for formats of text and of files: only a PDF begins anywhere.
+// PDFIn is In for text formats and single files: only a PDF may begin anywhere.
 func PDFIn(b []byte) bool {
 	for range Marks(b) {
 		return true
@@ -121,11 +118,11 @@ func PDFIn(b []byte) bool {
 // Span is a part of a file.
 type Span struct{ Start, End int64 }
 
-// Outside looks with In or PDFIn at everything but the covered spans, which
-// are in order. It reads a window at a time.
+// Outside applies look (In or PDFIn) to everything but the covered spans, which are in order. It
+// reads a window at a time.
 func Outside(src ades.Source, covered []Span, look func([]byte) bool) bool {
 	const window = 256 << 10
-	// Between the pieces of one content are only their headers.
+	// Between pieces of one content there are only their headers.
 	const header = 16
 	var buf []byte
 	at := int64(0)

@@ -1,13 +1,13 @@
 package geo
 
-// Cell is a square of a grid that a polygon reaches into, or fills.
+// Cell is a square of a grid that a polygon touches, or fills.
 type Cell struct {
 	X, Y int32 // the square holds the points whose coordinates, divided by the size and rounded down, are these
 	Full bool  // every point of the square is strictly inside the polygon
 }
 
-// Coverer finds the squares of a grid that polygons reach into. It keeps its
-// working space between polygons; it is not safe for concurrent use.
+// Coverer finds the squares of a grid that polygons touch. It reuses its working space between
+// polygons; it is not safe for concurrent use.
 type Coverer struct {
 	Size int32 // side of a square in micro-degrees
 
@@ -24,9 +24,9 @@ const (
 	filled
 )
 
-// AppendCells appends the squares that the polygon, its outer ring first, reaches
-// into. Squares that no edge touches are all inside or all outside, and so are
-// neighbours among them: one test decides a whole patch of them.
+// AppendCells appends the squares that the polygon, its outer ring first, touches. Squares without
+// edges are completely inside or outside, and so are their neighbours without edges: one test
+// decides a whole patch of them.
 func (c *Coverer) AppendCells(dst []Cell, rings [][]Point) []Cell {
 	c.reset(BoxOf(rings[0]))
 	for _, ring := range rings {
@@ -68,11 +68,11 @@ func (c *Coverer) reset(box Box) {
 	}
 }
 
-// slack is more than halving an edge can move a point of it by rounding.
+// slack is more than rounding can move a point when an edge is halved.
 const slack = 32
 
-// touch marks the squares that an edge may cross: those of its box, after halving
-// an edge whose box is large. Halves are widened by what rounding may have moved.
+// touch marks the squares that an edge may cross: those of its box, after halving an edge with a
+// large box. Halves are widened by the possible rounding error.
 func (c *Coverer) touch(a, b Point, wide int32) {
 	box := BoxOf([]Point{a, b})
 	x0, x1 := CellOf(box.MinX-wide, c.Size), CellOf(box.MaxX+wide, c.Size)
@@ -86,7 +86,7 @@ func (c *Coverer) touch(a, b Point, wide int32) {
 	c.mark(x0, y0, x1, y1)
 }
 
-// mark clips to the outer ring's box: what a hole does beyond it is of no interest.
+// mark is limited to the outer ring's box: holes beyond it do not matter.
 func (c *Coverer) mark(x0, y0, x1, y1 int32) {
 	for y := max(y0-c.y0, 0); y <= min(y1-c.y0, int32(c.ny)-1); y++ {
 		for x := max(x0-c.x0, 0); x <= min(x1-c.x0, int32(c.nx)-1); x++ {
@@ -95,7 +95,7 @@ func (c *Coverer) mark(x0, y0, x1, y1 int32) {
 	}
 }
 
-// fill decides the patch of untouched squares around square i.
+// fill decides the patch of squares without edges around square i.
 func (c *Coverer) fill(i int, rings [][]Point) {
 	corner := Point{(c.x0 + int32(i%c.nx)) * c.Size, (c.y0 + int32(i/c.nx)) * c.Size}
 	state := outside

@@ -1,13 +1,12 @@
-// Package geo places points in polygons, exactly and fast.
+// Package geo locates points in polygons, exactly and fast.
 //
-// Vertices are whole micro-degrees (about 0.1 m), the precision of the official
-// perimeters, so nothing is lost in keeping them as integers. A position that is
-// asked for is taken to the nearest nano-degree (about 0.1 mm), so every decision
-// about it is integer arithmetic: the same on every machine, with no tolerance.
-// Edges are straight in longitude and latitude, as map tools draw them.
+// Vertices are whole micro-degrees (about 0.1 m), the precision of the official perimeters, so
+// storing them as integers loses nothing. A queried position is rounded to nano-degrees (about 0.1
+// mm), so every decision about it is integer arithmetic: the same on every machine, without
+// tolerance. Edges are straight in longitude and latitude, as map tools draw them.
 //
-// A polygon is its closed outer ring less the open inside of its holes: edges and
-// vertices belong to it. Rings that cross themselves follow the even-odd rule.
+// A polygon is its closed outer ring without the open inside of its holes: edges and vertices
+// belong to it. Rings that cross themselves follow the even-odd rule.
 package geo
 
 import "math"
@@ -24,7 +23,7 @@ const earthRadius = 6371008.8
 // Point is a vertex in micro-degrees: X longitude, Y latitude.
 type Point struct{ X, Y int32 }
 
-// Position is a place that is asked for, in nano-degrees.
+// Position is a queried place, in nano-degrees.
 type Position struct{ X, Y int64 }
 
 // At is the position of a latitude and a longitude in degrees.
@@ -35,7 +34,7 @@ func At(lat, lng float64) Position {
 	}
 }
 
-// Position is the vertex as a place to ask for.
+// Position is the vertex as a position.
 func (p Point) Position() Position {
 	return Position{X: int64(p.X) * nano, Y: int64(p.Y) * nano}
 }
@@ -61,13 +60,13 @@ func (b Box) Union(o Box) Box {
 	return Box{min(b.MinX, o.MinX), min(b.MinY, o.MinY), max(b.MaxX, o.MaxX), max(b.MaxY, o.MaxY)}
 }
 
-// Meets says whether the boxes share a point.
+// Meets reports whether the boxes share a point.
 func (b Box) Meets(o Box) bool {
 	return b.MinX <= o.MaxX && o.MinX <= b.MaxX && b.MinY <= o.MaxY && o.MinY <= b.MaxY
 }
 
-// floorMicro and ceilMicro bracket a nano-degree coordinate by micro-degrees, so
-// that most comparisons need 32 bits only.
+// floorMicro and ceilMicro bound a nano-degree coordinate by micro-degrees, so that most
+// comparisons only need 32 bits.
 func floorMicro(v int64) int32 { return int32(CellOf(v, nano)) }
 
 func ceilMicro(v int64) int32 { return -floorMicro(-v) }

@@ -1,6 +1,6 @@
 package geo
 
-// Side is where a position lies relative to a ring.
+// Side is where a position is relative to a ring.
 type Side uint8
 
 // The sides of a ring.
@@ -22,8 +22,8 @@ func rayFrom(p Position) ray {
 	return ray{at: p, fx: floorMicro(p.X), fy: floorMicro(p.Y), cx: ceilMicro(p.X), cy: ceilMicro(p.Y)}
 }
 
-// skips says whether no edge inside the box matters, counting on the way the
-// parity of a chain from a to b that lies wholly east of the position.
+// skips reports whether no edge inside the box matters. It counts the parity of a chain from a to b
+// that is completely east of the position.
 func (r *ray) skips(box Box, a, b Point) bool {
 	if box.MaxY < r.cy || box.MinY > r.fy || box.MaxX < r.cx {
 		return true
@@ -37,8 +37,8 @@ func (r *ray) skips(box Box, a, b Point) bool {
 	return false
 }
 
-// meets counts one edge and says whether the position lies on it. The cross
-// product multiplies micro- by nano-degrees: over Italy that is below 2^59.
+// meets counts one edge and reports whether the position is on it. The cross product multiplies
+// micro- by nano-degrees: over Italy it is below 2^59.
 func (r *ray) meets(a, b Point) bool {
 	if max(a.Y, b.Y) < r.cy || min(a.Y, b.Y) > r.fy || max(a.X, b.X) < r.cx {
 		return false
@@ -65,7 +65,7 @@ func (r *ray) side() Side {
 	return Outside
 }
 
-// SideOf says where the position lies relative to a closed ring of vertices.
+// SideOf is the side of a position relative to a closed ring of vertices.
 func SideOf(ring []Point, at Position) Side {
 	r := rayFrom(at)
 	for i := 1; i < len(ring); i++ {
@@ -76,7 +76,7 @@ func SideOf(ring []Point, at Position) Side {
 	return r.side()
 }
 
-// Contains says whether a polygon, its outer ring first, holds the position.
+// Contains reports whether a polygon, its outer ring first, contains the position.
 func Contains(rings [][]Point, at Position) bool {
 	if len(rings) == 0 || SideOf(rings[0], at) == Outside {
 		return false

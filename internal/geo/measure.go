@@ -4,9 +4,9 @@ import "math"
 
 const radian = math.Pi / 180 / Micro // of a micro-degree
 
-// Area is the area of a closed ring on the sphere in square metres, whichever way
-// it turns. An edge is taken at the mean of the sines of its ends (Chamberlain and
-// Duquette, JPL 2007), as the common map tools do.
+// Area is the area of a closed ring on the sphere in square metres, in either orientation. An edge
+// is taken at the mean of the sines of its ends (Chamberlain and Duquette, JPL 2007), as common map
+// tools do.
 func Area(ring []Point) float64 {
 	var sum float64
 	for i := 1; i < len(ring); i++ {
@@ -22,14 +22,14 @@ type Plane struct {
 	kx, ky float64 // metres in a nano-degree
 }
 
-// Around is the plane that touches the sphere at a position. Within a few
-// kilometres its distances are right to a hundredth of a per cent.
+// Around is the plane tangent to the sphere at a position. Within a few kilometres its distances
+// are accurate to a hundredth of a per cent.
 func Around(at Position) Plane {
 	ky := earthRadius * radian / nano
 	return Plane{at: at, ky: ky, kx: ky * math.Cos(float64(at.Y)*radian/nano)}
 }
 
-// Box is a box that holds everything within so many metres.
+// Box contains everything within a distance in metres.
 func (p Plane) Box(metres float64) Box {
 	dx, dy := int64(metres/p.kx)+nano, int64(metres/p.ky)+nano
 	return Box{
@@ -61,8 +61,7 @@ func (p Plane) toEdge(a, b Point) float64 {
 	return math.Hypot(ax+t*dx, ay+t*dy)
 }
 
-// Distance is how far the ring's nearest edge is, if it is nearer than limit; else
-// limit.
+// Distance is the distance to the ring's nearest edge if it is less than limit, else limit.
 func (r Ring) Distance(p Plane, limit float64) float64 {
 	var buf [BlockEdges]Point
 	for i := range r.len() {
@@ -78,9 +77,9 @@ func (r Ring) Distance(p Plane, limit float64) float64 {
 	return limit
 }
 
-// Simplify drops the vertices of a closed ring that lie within tolerance
-// micro-degrees of the line they bend (Douglas and Peucker, 1973). It works in
-// place. A ring that would lose its inside is returned whole.
+// Simplify drops the vertices of a closed ring that are within a tolerance in micro-degrees of a
+// straight line (Douglas and Peucker, 1973). It works in place. A ring that would collapse is
+// returned unchanged.
 func Simplify(ring []Point, tolerance float64) []Point {
 	if len(ring) <= 5 {
 		return ring
@@ -110,8 +109,8 @@ func Simplify(ring []Point, tolerance float64) []Point {
 
 type span struct{ from, to int }
 
-// mark keeps the vertices of a span that matter. The stack is explicit, so that no
-// ring is deep enough to exhaust the goroutine's.
+// mark keeps the relevant vertices of a span. It has an explicit stack, so that no ring can exhaust
+// the goroutine's.
 func mark(ring []Point, keep []bool, s span, tolerance float64) {
 	var space [32]span
 	todo := append(space[:0], s)

@@ -2,33 +2,32 @@ package geo
 
 import "slices"
 
-// Mosaic is a window of a grid whose squares carry labels; 0 is none. It turns
-// polygons that nearly fit, with gaps and overlaps between neighbours, into ones
-// that fit exactly: every square has one label, so two neighbours have one border,
-// and [Mosaic.Outlines] simplifies it for both in the same way. Windows of one
-// square size lie on one lattice, so this holds across windows too. Around the
-// window lies a frame of squares that never get a label, so that whoever follows a
-// border need not ask where the window ends.
+// Mosaic is a window of a grid whose squares have labels; 0 is none. It turns polygons that nearly
+// match, with gaps and overlaps between neighbours, into ones that match exactly: every square has
+// one label, so two neighbours share one border, and [Mosaic.Outlines] simplifies it identically
+// for both. Windows with the same square size are on one lattice, so this holds across windows too.
+// Around the window is a frame of squares that never get a label, so that following a border needs
+// no bounds checks.
 type Mosaic struct {
 	Size   int32 // side of a square in micro-degrees
 	x0, y0 int32 // number of the first square, one of the frame
 	nx, ny int
 	labels []uint16
-	seen   []uint64 // one bit a square: its south side was walked along
+	seen   []uint64 // one bit per square: its south side was visited
 
-	// where edges cross the middle of a row of squares: the row, and in the lower
-	// half the first square whose centre is to the right
+	// where edges cross the middle of a row of squares: the row, and in the lower half the first
+	// square whose centre is to the right
 	crossings []uint64
-	last      []int // while gaps are closed: the last row with a label, by column
+	last      []int // while closing gaps: the last row with a label, by column
 
-	// of the border that is followed, from ring to ring
+	// the border being followed, reused from ring to ring
 	ring, out, arc []Point
-	junctions      []int // places in the ring
+	junctions      []int // indexes into the ring
 	keep           []bool
 }
 
-// Reset makes an empty window around a box, with a margin of so many squares. It
-// reuses the space of the window before.
+// Reset makes an empty window around a box, with a margin in squares. It reuses the memory of the
+// previous window.
 func (m *Mosaic) Reset(box Box, size, margin int32) {
 	margin++ // the frame
 	m.Size, m.x0, m.y0 = size, CellOf(box.MinX, size)-margin, CellOf(box.MinY, size)-margin
@@ -42,14 +41,13 @@ func (m *Mosaic) Reset(box Box, size, margin int32) {
 	}
 }
 
-// Box is what the window covers.
+// Box is the area of the window.
 func (m *Mosaic) Box() Box {
 	return Box{(m.x0 + 1) * m.Size, (m.y0 + 1) * m.Size, (m.x0 + int32(m.nx) - 1) * m.Size, (m.y0 + int32(m.ny) - 1) * m.Size}
 }
 
-// Paint gives the squares whose centre the polygon holds a label, whatever they
-// had, and says whether there is one. The rings are closed; holes follow from the
-// even-odd rule.
+// Paint labels the squares whose centre is in the polygon, replacing other labels, and reports
+// whether there are any. The rings are closed; holes follow from the even-odd rule.
 func (m *Mosaic) Paint(rings [][]Point, label uint16) (painted bool) {
 	m.crossings = m.crossings[:0]
 	for _, ring := range rings {
@@ -75,11 +73,10 @@ func (m *Mosaic) Paint(rings [][]Point, label uint16) (painted bool) {
 	return painted
 }
 
-// middle is the first row whose middle lies at a height or above it.
+// middle is the first row whose middle is at a height or above it.
 func (m *Mosaic) middle(y int32) int32 { return -CellOf(m.Size/2-y, m.Size) }
 
-// cross notes the rows whose middle lies between the ends of an edge, the lower
-// end included.
+// cross records the rows whose middle is between the ends of an edge, including the lower end.
 func (m *Mosaic) cross(low, high Point, from, to int32) {
 	half := int64(m.Size / 2)
 	to = min(to, m.y0+int32(m.ny)-1)
@@ -92,7 +89,7 @@ func (m *Mosaic) cross(low, high Point, from, to int32) {
 	}
 }
 
-// Set labels the square that holds a point, where it has no label yet.
+// Set labels the square that contains a point, if it has no label yet.
 func (m *Mosaic) Set(p Point, label uint16) {
 	x, y := int(CellOf(p.X, m.Size)-m.x0), int(CellOf(p.Y, m.Size)-m.y0)
 	if x > 0 && y > 0 && x < m.nx-1 && y < m.ny-1 && m.labels[y*m.nx+x] == 0 {
@@ -107,8 +104,7 @@ func (m *Mosaic) Relabel(by []uint16) {
 	}
 }
 
-// Close fills gaps of at most so many squares between two labels of a row or of a
-// column, half with each.
+// Close fills gaps of up to most squares between two labels of a row or column, half with each.
 func (m *Mosaic) Close(most int) {
 	for y := range m.ny {
 		row, last := m.labels[y*m.nx:(y+1)*m.nx], -1
@@ -139,8 +135,7 @@ func (m *Mosaic) Close(most int) {
 	}
 }
 
-// fill closes one gap: its first half goes to the square before it, the rest to
-// the one behind it.
+// fill closes one gap: its first half gets the label before it, the rest the one behind it.
 func (m *Mosaic) fill(before, step, gap int) {
 	behind := before + (gap+1)*step
 	for k := 1; k <= gap; k++ {
@@ -151,7 +146,7 @@ func (m *Mosaic) fill(before, step, gap int) {
 	}
 }
 
-// The four directions along the lattice, and the steps they make.
+// The four directions along the lattice, and their steps.
 const (
 	east = iota
 	north
@@ -161,13 +156,12 @@ const (
 
 var steps = [...]Point{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}
 
-// Outlines visits the border of every label as closed rings, in halves of a square:
-// outer rings counter-clockwise, holes clockwise. Between junctions a border goes
-// through the middles of the squares' sides, which turns stairs into slopes, and
-// vertices within tolerance halves of the line they bend are left out. A ring that
-// loses its inside by that is visited as lost, with all its corners: without it,
-// its neighbours fit one another. Labels that are not wanted are passed over. The
-// ring is the visitor's until he returns.
+// Outlines visits the border of every label as closed rings, in half squares: outer rings
+// counter-clockwise, holes clockwise. Between junctions a border goes through the middles of the
+// squares' sides, which turns stairs into slopes, and vertices within tolerance (in half squares)
+// of a straight line are left out. A ring that would collapse is visited as lost, with all its
+// corners: its neighbours match without it. Unwanted labels are skipped. The ring is only valid
+// until the visitor returns.
 func (m *Mosaic) Outlines(tolerance float64, wanted []bool, visit func(label uint16, ring []Point, lost bool)) {
 	m.seen = slices.Grow(m.seen[:0], len(m.labels)/64+1)[:len(m.labels)/64+1]
 	clear(m.seen)
@@ -192,14 +186,13 @@ func (m *Mosaic) Outlines(tolerance float64, wanted []bool, visit func(label uin
 	}
 }
 
-// walk follows a border from the south side of a square, the label on its left,
-// and notes the corners of the lattice it passes, and which of them are junctions.
-// At a corner where two squares of the label meet diagonally it turns left, so that
-// no ring touches itself.
+// walk follows a border from the south side of a square, with the label on its left, and records
+// the corners of the lattice and which of them are junctions. At a corner where two squares of the
+// label meet diagonally it turns left, so that no ring touches itself.
 func (m *Mosaic) walk(start int, l uint16) {
 	m.ring, m.junctions = m.ring[:0], m.junctions[:0]
-	// of a corner, the square on the left when one goes on east, north, west, south,
-	// and the corner that one comes to
+	// at a corner, the square on the left when going east, north, west or south, and the next
+	// corner
 	left, next := [4]int{0, -1, -m.nx - 1, -m.nx}, [4]int{1, m.nx, -1, -m.nx}
 	p, at, dir := Point{int32(start % m.nx), int32(start / m.nx)}, start, east
 	for {
@@ -225,8 +218,8 @@ func (m *Mosaic) walk(start int, l uint16) {
 	}
 }
 
-// isJunction says whether borders of more than two areas meet at a corner. Arcs
-// between junctions are simplified alike from both sides.
+// isJunction reports whether borders of more than two areas meet at a corner. Arcs between
+// junctions are simplified identically from both sides.
 func (m *Mosaic) isJunction(at int) bool {
 	a, b, c, d := m.labels[at-m.nx-1], m.labels[at-m.nx], m.labels[at], m.labels[at-1]
 	changes := 0
@@ -238,7 +231,7 @@ func (m *Mosaic) isJunction(at int) bool {
 	return changes > 2
 }
 
-// simplify cuts the ring into arcs at its junctions and leaves out vertices of each.
+// simplify splits the ring into arcs at its junctions and simplifies each.
 func (m *Mosaic) simplify(tolerance float64) {
 	n := len(m.ring) - 1
 	if len(m.junctions) == 0 { // one loop between two areas: both begin it at its lowest corner
@@ -251,7 +244,7 @@ func (m *Mosaic) simplify(tolerance float64) {
 		m.junctions = append(m.junctions, first)
 	}
 	first := m.junctions[0]
-	m.ring = append(m.ring[:n], m.ring[:first+1]...) // so that the first junction comes again
+	m.ring = append(m.ring[:n], m.ring[:first+1]...) // repeat the first junction
 	m.out = m.out[:0]
 	for i, from := range m.junctions {
 		to := first + n
@@ -265,7 +258,7 @@ func (m *Mosaic) simplify(tolerance float64) {
 	m.ring = m.ring[:n+1]
 }
 
-// addArc leaves out vertices of an arc, in the same way from either end.
+// addArc simplifies an arc, identically from either end.
 func (m *Mosaic) addArc(corners []Point, tolerance float64) {
 	n := len(corners) + 1
 	points := append(m.arc[:0], Point{2 * corners[0].X, 2 * corners[0].Y})

@@ -15,16 +15,16 @@ const (
 	fieldShape  = 28
 )
 
-// Ring is a closed ring kept as blocks of delta-coded edges. Every block knows its
-// box, so that locating a position reads the deltas of one or two blocks only.
-// Both slices may lie in a mapped file; the ring never writes to them.
+// Ring is a closed ring stored as blocks of delta-coded edges. Every block has its box, so that
+// locating a position only reads the deltas of one or two blocks. Both slices may be in a mapped
+// file; the ring never writes to them.
 type Ring struct {
 	Blocks []byte // whole records of BlockSize
-	Deltas []byte // what the records' offsets count in
+	Deltas []byte // the base of the records' offsets
 }
 
-// AppendRing encodes a closed ring: its block records are appended to blocks, its
-// deltas to deltas, with offsets that count from the start of deltas.
+// AppendRing encodes a closed ring: its block records are appended to blocks, its deltas to deltas,
+// with offsets relative to the start of deltas.
 func AppendRing(blocks, deltas []byte, ring []Point) (b, d []byte) {
 	for len(ring) > 1 {
 		n := min(BlockEdges, len(ring)-1)
@@ -47,8 +47,8 @@ func appendBlock(blocks, deltas []byte, chain []Point) (b, d []byte) {
 	return blocks, deltas
 }
 
-// edgeWidth is the bytes per edge that the longest edge of the chain needs: 2, 3,
-// 4 or 8, shared evenly by the two deltas.
+// edgeWidth is the number of bytes per edge for the longest edge of the chain: 2, 3, 4 or 8, shared
+// evenly by the two deltas.
 func edgeWidth(chain []Point) int {
 	var most uint32
 	for i := 1; i < len(chain); i++ {
@@ -87,8 +87,8 @@ func Relocate(blocks []byte, base uint32) {
 	}
 }
 
-// Valid says whether every block lies inside the deltas, which is what the other
-// methods rely on. It does not say that the ring is well formed.
+// Valid reports whether every block is within the deltas, which the other methods rely on. It does
+// not check that the ring is well formed.
 func (r Ring) Valid() bool {
 	if len(r.Blocks) == 0 || len(r.Blocks)%BlockSize != 0 {
 		return false
@@ -127,7 +127,7 @@ func (r Ring) first(i int) Point {
 	return Point{int32(binary.LittleEndian.Uint32(b)), int32(binary.LittleEndian.Uint32(b[4:]))}
 }
 
-// last is where block i ends: where the next begins, and the ring closes.
+// last is the end of block i: where the next begins, or the ring closes.
 func (r Ring) last(i int) Point {
 	if i+1 == r.len() {
 		return r.first(0)
@@ -168,7 +168,7 @@ func (r Ring) decode(i int, out *[BlockEdges]Point) []Point {
 	return points
 }
 
-// Side says where the position lies relative to the ring.
+// Side is the side of the ring on which a position is.
 func (r Ring) Side(at Position) Side {
 	var buf [BlockEdges]Point
 	way := rayFrom(at)
@@ -197,7 +197,7 @@ func (r Ring) AppendPoints(dst []Point) []Point {
 	return dst
 }
 
-// Meets says whether an edge of the ring shares a point with the box.
+// Meets reports whether an edge of the ring shares a point with the box.
 func (r Ring) Meets(box Box) bool {
 	var buf [BlockEdges]Point
 	for i := range r.len() {
@@ -215,8 +215,8 @@ func (r Ring) Meets(box Box) bool {
 	return false
 }
 
-// edgeMeets says whether the edge and the closed box share a point: their boxes
-// meet, and the corners of the box do not all lie strictly on one side of the line.
+// edgeMeets reports whether the edge and the closed box share a point: their boxes meet, and the
+// corners of the box are not all strictly on one side of the line.
 func edgeMeets(a, b Point, box Box) bool {
 	if !box.Meets(BoxOf([]Point{a, b})) {
 		return false

@@ -1,6 +1,6 @@
-// Package handoff is what the server tells the library of a document beside its
-// bytes, and what one format tells another whose signature it carries. Each is a
-// type that a source is recognised by, and none can be made from outside.
+// Package handoff passes what is known of a document, beside its bytes, from the server to the
+// library, and from one format to another whose signature it contains. Each type is recognised by
+// type assertion on a source, and is out of reach for importers of the module.
 package handoff
 
 import (
@@ -11,17 +11,15 @@ import (
 	"rogito.dev/rogito/internal/cms"
 )
 
-// Document is a source whose SHA-256 is known up to its end, so that whoever
-// signs it with something behind it need not read it again for that: over 100 KB
-// that takes as long as everything else of a PAdES with a P-256 key.
+// Document is a source whose SHA-256 state is known, so that appending a signature does not need to
+// read it again: over 100 KB that takes as long as all other work of a PAdES with a P-256 key.
 type Document struct {
 	ades.Source
-	// SHA256 is a hash that was given all of the source, to go on with, or nil.
+	// SHA256 returns a hash that has been given all of the source, or nil.
 	SHA256 func() hash.Hash
 }
 
-// State is a hash that was given all of a source, to go on with; nil where that
-// is not known.
+// State returns a hash that has been given all of a source, or nil if that is not known.
 func State(src ades.Source, h crypto.Hash) hash.Hash {
 	if d, ok := src.(*Document); ok && h == crypto.SHA256 {
 		return d.SHA256()
@@ -29,17 +27,16 @@ func State(src ades.Source, h crypto.Hash) hash.Hash {
 	return nil
 }
 
-// SignedData is a CMS signature that a PDF carries.
+// SignedData is a CMS signature in a PDF.
 type SignedData struct {
 	ades.Source
 	Parsed *cms.SignedData
-	// Content that it carries itself; Digest of what it is over otherwise.
+	// Content in the CMS itself; Digest of the external content otherwise.
 	Content ades.Source
 	Digest  func(crypto.Hash) ([]byte, error)
 }
 
-// Member is a signature file of a container, whose references are to the
-// container's files.
+// Member is a signature file of a container, whose references are to files of the container.
 type Member struct {
 	ades.Source
 	Files []ades.File

@@ -1,5 +1,5 @@
-// Package hsm reaches keys in PKCS#11 tokens (OASIS PKCS #11 v2.40). It needs
-// cgo, so it stands behind the build tag pkcs11: without it, Open says so.
+// Package hsm accesses keys in PKCS#11 tokens (OASIS PKCS #11 v2.40). It requires cgo and the build
+// tag pkcs11: without these, Open returns an error.
 package hsm
 
 import (
@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// ErrUnavailable says that the token cannot be reached now: it was removed, its
-// sessions are lost, or its PIN is refused. Asking again later may help.
+// ErrUnavailable: the token currently cannot be used: it was removed, its sessions are lost, or its
+// PIN is refused. Trying again later may help.
 var ErrUnavailable = errors.New("the token is not available")
 
 // Algorithms that a key pair can be made for.

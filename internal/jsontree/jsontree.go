@@ -1,7 +1,6 @@
-// Package jsontree reads JSON strictly, as RFC 7493 (I-JSON) wants it of
-// documents that are signed: valid UTF-8, no name twice in an object, one value
-// and nothing behind it. Every value knows where it stands in the text, so that
-// a document can be changed without touching the rest of it.
+// Package jsontree parses JSON strictly, as RFC 7493 (I-JSON) requires for signed documents: valid
+// UTF-8, no duplicate names in an object, one value and nothing behind it. Every value knows its
+// position in the text, so that a document can be changed without touching the rest of it.
 package jsontree
 
 import (
@@ -38,7 +37,7 @@ type Value struct {
 	Start, End int
 	Members    []Member // of an object, in their order
 	Items      []*Value // of an array
-	text       []byte   // the value as it is written
+	text       []byte   // the value as written
 }
 
 // Member is a member of an object.
@@ -139,7 +138,7 @@ func (p *parser) inside(v *Value, depth int) error {
 	}
 }
 
-// Get is the member of an object, nil where there is none.
+// Get is the member of an object, or nil.
 func (v *Value) Get(name string) *Value {
 	if v == nil {
 		return nil
@@ -155,7 +154,7 @@ func (v *Value) Get(name string) *Value {
 // Is reports whether a value is there and of a kind.
 func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
 
-// Written is the value as it stands in the text.
+// Written is the original text of the value.
 func (v *Value) Written() []byte {
 	if v == nil {
 		return nil

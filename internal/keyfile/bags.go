@@ -11,8 +11,7 @@ import (
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// maxBags bounds how deep bags may lie in bags, and how many keys and
-// certificates there may be.
+// maxNesting bounds nested bags, maxBags the number of keys and certificates.
 const (
 	maxNesting = 4
 	maxBags    = 1000
@@ -47,7 +46,7 @@ func (r *reader) bags(b []byte, depth int) error {
 	return nil
 }
 
-// bag takes one; CRLs and other secrets are left.
+// bag reads one bag; CRLs and other secrets are ignored.
 func (r *reader) bag(kind asn1.ObjectIdentifier, value cryptobyte.String, name string, depth int) error {
 	switch {
 	case kind.Equal(oidKeyBag):
@@ -86,7 +85,7 @@ func (r *reader) key(b []byte, name string) error {
 	return nil
 }
 
-// keyAlgorithm names the algorithm of a PrivateKeyInfo, empty where it is none.
+// keyAlgorithm names the algorithm of a PrivateKeyInfo, or returns "".
 func keyAlgorithm(s cryptobyte.String) string {
 	var info, alg cryptobyte.String
 	var version int
@@ -100,8 +99,7 @@ func keyAlgorithm(s cryptobyte.String) string {
 	return nameOf(id)
 }
 
-// certificate takes one; what is no X.509 certificate, or one that cannot be
-// read, can be nobody's here.
+// certificate reads one certificate; invalid ones and other kinds are ignored.
 func (r *reader) certificate(value cryptobyte.String) error {
 	var bag, wrapped, octets cryptobyte.String
 	var kind asn1.ObjectIdentifier
@@ -120,7 +118,7 @@ func (r *reader) certificate(value cryptobyte.String) error {
 	return nil
 }
 
-// friendlyName is what people call the key, "" where nobody said.
+// friendlyName is the name of the key for display, or "".
 func friendlyName(attrs cryptobyte.String) string {
 	for !attrs.Empty() {
 		var attr, values, text cryptobyte.String

@@ -39,7 +39,7 @@ func pkcs12Key(h crypto.Hash, password []byte, d derivation, id byte, size int) 
 	return out[:size]
 }
 
-// stretch repeats b to a whole number of blocks; nothing stays nothing.
+// stretch repeats b to a whole number of blocks; empty input remains empty.
 func stretch(b []byte, block int) []byte {
 	if len(b) == 0 {
 		return nil

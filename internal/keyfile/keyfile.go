@@ -1,7 +1,6 @@
-// Package keyfile reads private keys from the files that people keep them in:
-// PKCS#12 (RFC 7292), in DER or BER, with the password-based encryption of its
-// own time (3DES, RC2 and RC4 with SHA-1) or of today (PBES2, RFC 8018;
-// PBMAC1, RFC 9579); and PEM, encrypted or not.
+// Package keyfile reads private keys from files: PKCS#12 (RFC 7292), in DER or BER, with legacy
+// (3DES, RC2 and RC4 with SHA-1) or current password-based encryption (PBES2, RFC 8018; PBMAC1, RFC
+// 9579); and PEM, encrypted or not.
 package keyfile
 
 import (
@@ -14,26 +13,25 @@ import (
 	"rogito.dev/rogito/internal/cms"
 )
 
-// Contents is what a PKCS#12 file held.
+// Contents is the content of a PKCS#12 file.
 type Contents struct {
 	Key         crypto.Signer
 	Certificate *x509.Certificate
 	Chain       []*x509.Certificate
 }
 
-// ErrPassword says that the password does not open the file.
+// ErrPassword: the password does not open the file.
 var ErrPassword = errors.New("wrong password of the key file")
 
-// maxFile bounds a file, maxIterations what all its key derivations may cost
-// together: a hostile file that asks for 2^30 rounds is minutes of work.
+// maxFile bounds a file, maxIterations the total cost of its key derivations: a hostile file that
+// asks for 2^30 rounds would take minutes.
 const (
 	maxFile       = 1 << 20
 	maxIterations = 3_000_000
 )
 
-// Read opens a PKCS#12 file. It returns ErrPassword for a wrong password; an
-// algorithm that it does not know is named in the error. Of several keys that
-// one is taken which alone has a certificate.
+// Read opens a PKCS#12 file. It returns ErrPassword for a wrong password; an unknown algorithm is
+// named in the error. If there are several keys, exactly one must have a certificate.
 func Read(pfx []byte, password string) (*Contents, error) {
 	if len(pfx) > maxFile {
 		return nil, errors.New("PKCS#12 file over 1 MiB")
@@ -93,7 +91,7 @@ func (r *reader) certificateOf(key crypto.Signer) *x509.Certificate {
 	return nil
 }
 
-// chain is the other certificates, the issuers of the first in their order.
+// chain returns the other certificates, beginning with the issuers in order.
 func (r *reader) chain(leaf *x509.Certificate) (chain []*x509.Certificate) {
 	var left []*x509.Certificate
 	for _, c := range r.certs {

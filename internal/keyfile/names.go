@@ -13,7 +13,7 @@ func nameOf(id asn1.ObjectIdentifier) string {
 	return id.String()
 }
 
-// names of what is met in such files and not supported.
+// names of unsupported algorithms that occur in such files.
 var names = map[string]string{
 	"1.2.840.113549.1.5.1":      "pbeWithMD2AndDES-CBC",
 	"1.2.840.113549.1.5.3":      "pbeWithMD5AndDES-CBC",

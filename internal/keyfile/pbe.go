@@ -35,13 +35,13 @@ func (a identifier) unknown(what string) error {
 	return fmt.Errorf("the %s %s is not supported", what, nameOf(a.id))
 }
 
-// derivation is what a key is derived with besides the password.
+// derivation has the parameters of a key derivation besides the password.
 type derivation struct {
 	salt       []byte
 	iterations int
 }
 
-// spend counts iterations, which the whole file may not have too many of.
+// spend counts iterations, whose total for the file is limited.
 func (r *reader) spend(n int) error {
 	if n < 1 || n > maxIterations || r.spent+n > maxIterations {
 		return fmt.Errorf("it asks for more than %d iterations in all", maxIterations)
@@ -50,9 +50,8 @@ func (r *reader) spend(n int) error {
 	return nil
 }
 
-// decrypt opens what is sealed under the password and hands it on. What a
-// wrong key gives is garbage: a form of the password that gives no sense is a
-// wrong one.
+// decrypt decrypts with the password and passes the result to use. A wrong key gives garbage: if
+// use fails, that form of the password is wrong.
 func (r *reader) decrypt(alg cryptobyte.String, sealed []byte, use func([]byte) error) error {
 	a, err := algorithm(alg)
 	if err != nil {
@@ -120,8 +119,7 @@ func (r *reader) opener(a identifier, pw secret) (func([]byte) ([]byte, error), 
 	return func(b []byte) ([]byte, error) { return openCBC(block, iv, b) }, nil
 }
 
-// pkcs12PBE is where the algorithms of RFC 7292, appendix C, have their
-// identifiers.
+// pkcs12PBE is the arc of the algorithms of RFC 7292, appendix C.
 const pkcs12PBE = "1.2.840.113549.1.12.1."
 
 var pkcs12Schemes = map[string]struct {
@@ -210,8 +208,8 @@ func (r *reader) derive(s cryptobyte.String, password []byte, size int) ([]byte,
 	return nil, a.unknown("key derivation")
 }
 
-// scrypt is RFC 7914. Its cost counts as iterations: 8 rounds of Salsa20/8 a
-// step are about as dear as two of SHA-1.
+// scrypt is RFC 7914. Its cost counts as iterations: one step with 8 rounds of Salsa20/8 takes
+// about as long as two of SHA-1.
 func (r *reader) scrypt(params cryptobyte.String, password []byte, size int) ([]byte, error) {
 	var p, salt cryptobyte.String
 	var n, blocks, parallel int

@@ -15,10 +15,9 @@ import (
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// Key reads a private key of a PEM file: PKCS#8, PKCS#1 or SEC 1, as it is,
-// encrypted as PKCS#8 has it (RFC 5958), or as OpenSSL once did (RFC 1421). The
-// password is asked for only where there is one. It is nil for a block that is no
-// key, and ErrPassword for a wrong password.
+// Key reads a private key of a PEM file: PKCS#8, PKCS#1 or SEC 1, unencrypted, encrypted as PKCS#8
+// (RFC 5958), or in OpenSSL's old way (RFC 1421). password is only called if the key is encrypted.
+// Key returns nil if the block is not a key, and ErrPassword for a wrong password.
 func Key(block *pem.Block, password func() (string, error)) (crypto.Signer, error) {
 	parse, ok := blocks[block.Type]
 	if !ok {
@@ -47,7 +46,7 @@ func Key(block *pem.Block, password func() (string, error)) (crypto.Signer, erro
 	}
 	key, err := parse(plain)
 	switch {
-	case err != nil && old: // what a wrong password gives now and then has the right padding
+	case err != nil && old: // a wrong password sometimes gives valid padding
 		return nil, ErrPassword
 	case err != nil:
 		return nil, fmt.Errorf("private key: %w", err)
@@ -59,7 +58,7 @@ func Key(block *pem.Block, password func() (string, error)) (crypto.Signer, erro
 	return signer, nil
 }
 
-// blocks are those that hold a key.
+// blocks are the types of PEM blocks with keys.
 var blocks = map[string]func([]byte) (any, error){
 	"PRIVATE KEY":           x509.ParsePKCS8PrivateKey,
 	"ENCRYPTED PRIVATE KEY": x509.ParsePKCS8PrivateKey,
@@ -87,8 +86,8 @@ func readPKCS8(b []byte, password string) (crypto.Signer, error) {
 	return r.keys[0].signer, nil
 }
 
-// pbes1Schemes are those of PBES1 (RFC 8018, appendix A.3) with DES or RC2 of 64
-// bits, which old PKCS#8 files have.
+// pbes1Schemes are those of PBES1 (RFC 8018, appendix A.3) with DES or 64-bit RC2, used by old
+// PKCS#8 files.
 var pbes1Schemes = map[string]struct {
 	hash  func([]byte) []byte
 	block func(key []byte) (cipher.Block, error)

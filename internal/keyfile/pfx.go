@@ -17,7 +17,7 @@ import (
 
 // reader collects what is in a file.
 type reader struct {
-	passwords []secret // forms of the password that were not found wrong
+	passwords []secret // forms of the password not yet known to be wrong
 	verified  bool     // by the MAC
 	spent     int      // iterations
 	keys      []key
@@ -114,9 +114,8 @@ type secret struct {
 	text []byte // for PBKDF2
 }
 
-// secrets are the forms in which producers encode a password. An empty one is
-// nothing to some and the end of a string to others; NSS took the form of
-// PKCS#12 for PBES2 too.
+// secrets are the forms in which producers encode a password. An empty one is nothing for some and
+// a string terminator for others; NSS used the form of PKCS#12 for PBES2 too.
 func secrets(password string) []secret {
 	bmp := bmpString(password)
 	list := []secret{{append(bmp, 0, 0), []byte(password)}}
@@ -134,7 +133,7 @@ func bmpString(s string) []byte {
 	return b[:len(b):len(b)]
 }
 
-// checkMAC keeps the forms of the password that the MAC agrees with.
+// checkMAC keeps the forms of the password that match the MAC.
 func (r *reader) checkMAC(s cryptobyte.String, content []byte) error {
 	var info, alg, digest, salt cryptobyte.String
 	if !s.ReadASN1(&info, cbasn1.SEQUENCE) || !info.ReadASN1(&alg, cbasn1.SEQUENCE) || !info.ReadASN1(&digest, cbasn1.OCTET_STRING) || !s.ReadASN1(&salt, cbasn1.OCTET_STRING) {

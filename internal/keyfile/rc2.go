@@ -2,8 +2,7 @@ package keyfile
 
 import "encoding/binary"
 
-// rc2 is the block cipher of RFC 2268, for opening old files only: it does not
-// encrypt.
+// rc2 is the block cipher of RFC 2268, only for decrypting old files.
 type rc2 struct{ k [64]uint16 }
 
 // newRC2 expands a key, whose effective length is its length.
@@ -28,10 +27,10 @@ func newRC2(key []byte) *rc2 {
 // BlockSize is eight bytes.
 func (c *rc2) BlockSize() int { return 8 }
 
-// Encrypt is never asked for.
+// Encrypt is never called.
 func (c *rc2) Encrypt(_, _ []byte) { panic("keyfile: RC2 is for opening old files") }
 
-// Decrypt opens one block.
+// Decrypt decrypts one block.
 func (c *rc2) Decrypt(dst, src []byte) {
 	var r [4]uint16
 	for i := range r {

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// ErrBudget says that a document asks for more than one verification or
-// signature may cost. It is a verdict about the document, not an accident.
+// ErrBudget: a document needs more than one verification or signature may cost. It is a verdict
+// about the document, not an operational error.
 var ErrBudget = errors.New("the document unpacks to more than is allowed")
 
-// Budget bounds what the work on one document may inflate and hold, over all
-// its layers and parsers. Parsers find it in their context.
+// Budget bounds what the work on one document may inflate and hold, over all its layers and
+// parsers. Parsers find it in their context.
 type Budget struct {
 	all         int64
 	left, least atomic.Int64
@@ -27,8 +27,7 @@ func NewBudget(bytes int64) *Budget {
 	return b
 }
 
-// Spend takes n bytes, or returns ErrBudget when they are not left. A nil
-// Budget has no end.
+// Spend takes n bytes, or returns ErrBudget if they are not left. A nil Budget is unlimited.
 func (b *Budget) Spend(n int64) error {
 	if b == nil {
 		return nil
@@ -48,7 +47,7 @@ func (b *Budget) note(left int64) {
 	}
 }
 
-// Peak is the most that was spent at one time.
+// Peak is the most that was in use at one time.
 func (b *Budget) Peak() int64 {
 	if b == nil {
 		return 0
@@ -56,8 +55,7 @@ func (b *Budget) Peak() int64 {
 	return b.all - b.least.Load()
 }
 
-// Try takes n bytes if they are left. It is for what can be done without, such
-// as a cache.
+// Try takes n bytes if they are left. It is for optional memory, such as a cache.
 func (b *Budget) Try(n int64) bool {
 	if b == nil {
 		return true
@@ -74,7 +72,7 @@ func (b *Budget) Try(n int64) bool {
 	}
 }
 
-// Left is how many bytes can still be spent; -1 where there is no end.
+// Left is how many bytes can still be spent; -1 if unlimited.
 func (b *Budget) Left() int64 {
 	if b == nil {
 		return -1
@@ -82,19 +80,18 @@ func (b *Budget) Left() int64 {
 	return max(0, b.left.Load())
 }
 
-// Exceeded reports whether more was asked for than there was: what was read
-// then is not all of the document.
+// Exceeded reports whether more was asked for than was left: what was read then is not the complete
+// document.
 func (b *Budget) Exceeded() bool { return b != nil && b.exceeded.Load() }
 
-// Return gives back bytes that are held no longer.
+// Return gives back bytes that are no longer held.
 func (b *Budget) Return(n int64) {
 	if b != nil {
 		b.left.Add(n)
 	}
 }
 
-// Pay spends n bytes of the budget that a source of bytes brings with it, if it
-// brings one (see Paying).
+// Pay spends n bytes of the budget that is attached to a source, if any (see Paying).
 func Pay(src any, n int64) error {
 	if p, ok := src.(interface{ budget() *Budget }); ok {
 		return p.budget().Spend(n)
@@ -108,7 +105,7 @@ type Source interface {
 	Size() int64
 }
 
-// Paying gives a source a budget, for parsers that are given no context.
+// Paying attaches a budget to a source, for parsers without a context.
 func Paying(src Source, b *Budget) Source {
 	if b == nil {
 		return src
@@ -130,7 +127,7 @@ func WithBudget(ctx context.Context, b *Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// BudgetOf is the budget of a context; nil where it has none.
+// BudgetOf is the budget of a context; nil if it has none.
 func BudgetOf(ctx context.Context) *Budget {
 	b, _ := ctx.Value(budgetKey{}).(*Budget)
 	return b
@@ -138,10 +135,9 @@ func BudgetOf(ctx context.Context) *Budget {
 
 type readingKey struct{}
 
-// WithReading returns a context for the time in which a document is read, and a
-// function that ends it. Content that was found is handed out after that: then
-// neither the context's end nor its budget counts, since whoever reads on has
-// paid for the content once and has a time of his own.
+// WithReading returns a context for reading a document, and a function that ends it. Content found
+// is returned to callers after that: then neither the end of the context nor its budget applies,
+// since the content has been charged once and its reader has its own time limit.
 func WithReading(ctx context.Context) (context.Context, func()) {
 	over := new(atomic.Bool)
 	return context.WithValue(ctx, readingKey{}, over), func() { over.Store(true) }

@@ -8,30 +8,27 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// The lanes bound what all work on documents costs together, in this process:
-// reading, signing, merging. Nearly all documents need little memory: the work
-// on them is done in the quick lane, several at once, each with a small part of
-// what one document may have. Work that turns out to need more is dropped and
-// done again in the heavy lane, one after another, with all of it. While it
-// waits for its turn it holds nothing, so that any number of hostile documents
-// neither fill the memory nor keep others from being worked on.
+// The lanes bound the total cost of all work on documents in this process: reading, signing,
+// merging. Nearly all documents need little memory and are handled in the quick lane, several at
+// once, each with a small part of the memory that one document may have. Work that needs more is
+// dropped and repeated in the heavy lane, a few at a time, with all of it. While it waits it holds
+// nothing, so that hostile documents in any number neither exhaust memory nor delay others.
 var (
 	quick = make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0)))
 	heavy = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/4))
 )
 
-// quickShare is the part of the memory that a document in the quick lane has.
+// quickShare is the fraction of the memory for a document in the quick lane.
 const quickShare = 8
 
-// Small is what a document in the quick lane may have of so much memory.
+// Small is the share of memory for a document in the quick lane.
 func Small(memory int64) int64 { return memory / quickShare }
 
-// Lanes does work on a document that may take that many bytes of memory, in the
-// quick lane and, where that does not suffice, again in the heavy one. The
-// budget is in the context. Work says that it is heavy where what it found,
-// although it fits the quick lane, is much to keep. The heavy lane is left with
-// leave, when what was found is held no longer; without an error leave is never
-// nil. Work that is in a lane already stays there.
+// Lanes runs work on a document that may take so many bytes of memory, in the quick lane and, if
+// that does not suffice, again in the heavy one. The budget is in the context. Work returns that it
+// is heavy if its result, although it fits the quick lane, is large. The caller must call leave
+// when it no longer holds the result; without an error leave is never nil. Work that is already in
+// a lane stays there.
 func Lanes(ctx context.Context, memory int64, work func(context.Context) (isHeavy bool, err error)) (leave func(), err error) {
 	if ctx.Value(laneKey{}) != nil {
 		_, err := work(ctx)
@@ -54,15 +51,15 @@ func Lanes(ctx context.Context, memory int64, work func(context.Context) (isHeav
 
 type laneKey struct{}
 
-// inLane waits for a place in a lane, as long as the context allows, and works
-// there. The place is given back where the work fails or panics.
+// inLane waits for a place in a lane until the context ends, and runs work there. The place is
+// released if the work fails or panics.
 func inLane(ctx context.Context, lane chan struct{}, b *Budget, work func(context.Context) (bool, error)) (leave func(), isHeavy bool, err error) {
-	if ctx.Err() != nil { // with a free place as well, select would take either
+	if ctx.Err() != nil { // select would choose at random if there is a free place too
 		return nil, false, ctx.Err()
 	}
 	select {
 	case lane <- struct{}{}:
-	default: // only who has to wait needs a channel that ends it
+	default: // Done may allocate a channel, which is only needed for waiting
 		select {
 		case lane <- struct{}{}:
 		case <-ctx.Done():
@@ -81,8 +78,7 @@ func inLane(ctx context.Context, lane chan struct{}, b *Budget, work func(contex
 	return func() { <-lane }, isHeavy, nil
 }
 
-// Bounded is Lanes for work that keeps nothing. More than the budget allows is
-// ErrBudget.
+// Bounded is Lanes for work that keeps nothing. Exceeding the budget is ErrBudget.
 func Bounded(ctx context.Context, memory int64, work func(context.Context) error) error {
 	leave, err := Lanes(ctx, memory, func(ctx context.Context) (bool, error) { return false, all(ctx, work(ctx)) })
 	if err == nil {
@@ -91,7 +87,7 @@ func Bounded(ctx context.Context, memory int64, work func(context.Context) error
 	return err
 }
 
-// all makes sure that work did not go on without what it had no memory for.
+// all returns ErrBudget if work succeeded only because it ignored a lack of memory.
 func all(ctx context.Context, err error) error {
 	if err == nil && BudgetOf(ctx).Exceeded() {
 		return ErrBudget
@@ -99,8 +95,8 @@ func all(ctx context.Context, err error) error {
 	return err
 }
 
-// What is made of a document in a lane and kept after it, while a key is asked
-// for or a time-stamp fetched, has memory of its own.
+// Results kept after leaving a lane, while a key operation or a time-stamp is pending, have their
+// own memory.
 const (
 	keepLeast = 256 << 10
 	keepAll   = 128 << 20
@@ -108,8 +104,8 @@ const (
 
 var kept = semaphore.NewWeighted(keepAll)
 
-// Keep is Bounded for work that makes something to be kept until release. The
-// context that comes back has a budget for what is still to be done with it.
+// Keep is Bounded for work whose result is kept until release. The returned context has a budget
+// for further work on it.
 func Keep[T any](ctx context.Context, memory int64, work func(context.Context) (T, error)) (made T, rest context.Context, release func(), err error) {
 	held := int64(keepLeast)
 	if err = acquire(ctx, held); err != nil {
@@ -138,7 +134,7 @@ func Keep[T any](ctx context.Context, memory int64, work func(context.Context) (
 		}
 		return err
 	})
-	if err == nil && !ok { // begun again once there is memory to keep it
+	if err == nil && !ok { // started again once there is memory to keep it
 		kept.Release(held)
 		held = 0
 		if err = acquire(ctx, keepSize(cost)); err == nil {
@@ -156,18 +152,18 @@ func Keep[T any](ctx context.Context, memory int64, work func(context.Context) (
 
 func keepSize(bytes int64) int64 { return min(max(keepLeast, bytes), keepAll) }
 
-// ErrCrowded says that there is no room to keep something more now.
+// ErrCrowded: there is currently no memory to keep another result.
 var ErrCrowded = errors.New("there is no room to keep a document more")
 
 type impatientKey struct{}
 
-// Impatient has Keep fail with ErrCrowded where it would wait for room. Who has
-// something kept and waits for more would make others wait who do the same.
+// Impatient makes Keep fail with ErrCrowded instead of waiting. A caller that holds one result
+// while waiting for another could deadlock with others doing the same.
 func Impatient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, impatientKey{}, true)
 }
 
-// acquire waits for memory to keep something in, as long as the context allows.
+// acquire waits for memory to keep a result, until the context ends.
 func acquire(ctx context.Context, n int64) error {
 	if ctx.Value(impatientKey{}) == nil {
 		return kept.Acquire(ctx, n)

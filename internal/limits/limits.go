@@ -1,5 +1,5 @@
-// Package limits holds every bound on hostile input in one place, so that they
-// can be read and judged together.
+// Package limits has every bound on hostile input in one place, so that they can be reviewed
+// together.
 package limits
 
 // Bounds on ASN.1, CMS and time-stamps.

@@ -1,7 +1,7 @@
 package limits
 
-// Bounds of the PDF reader. A document that needs more is refused, whatever
-// its size: each of them is far above what producers write.
+// Bounds of the PDF reader. A document that needs more is refused, whatever its size: all of them
+// are far above what producers write.
 const (
 	// PDFDepth is the nesting of arrays and dictionaries in one object.
 	PDFDepth = 200
@@ -24,13 +24,12 @@ const (
 	// PDFParsed is the sum of all bytes that the parser is given: about four
 	// seconds of a processor.
 	PDFParsed = 256 << 20
-	// PDFBuilt is the sum of what all objects that were parsed took, about:
-	// tiny ones cost more time than their bytes tell.
+	// PDFBuilt is roughly the memory of all objects parsed: many tiny ones cost more time than
+	// their bytes suggest.
 	PDFBuilt = 1 << 30
-	// PDFLookups is how many sections are looked through for objects in all.
+	// PDFLookups is how many sections are searched for objects in total.
 	PDFLookups = 50_000_000
-	// PDFMemory is what reading a document may hold beyond the document itself
-	// where nobody states a budget.
+	// PDFMemory is what reading a document may hold beyond the document itself, by default.
 	PDFMemory = 128 << 20
 	// PDFEntries and PDFEntryBytes bound the entries of all cross-reference
 	// sections by the size of the file: a fixed part, and one for so many bytes.

@@ -8,15 +8,13 @@ import (
 	"time"
 )
 
-// patience is how many times its share of the processor work may take by the
-// clock, on a machine that is busy with other things.
+// patience is how many times its processor time work may take by the clock, on a busy machine.
 const patience = 8
 
-// WithTime bounds the processor time of work that runs in the calling goroutine,
-// which keeps its thread until done is called. A clock on the wall would call a
-// genuine document too expensive because others were read beside it. done
-// returns the time that was used. Where the system does not tell the time of a
-// thread, that of the clock counts.
+// WithTime bounds the processor time of work in the calling goroutine, which is locked to its
+// thread until done is called. With wall time, a genuine document would be refused because others
+// were read at the same time. done returns the time used. If the system does not provide thread
+// times, wall time is used.
 func WithTime(ctx context.Context, most time.Duration) (bounded context.Context, done func() time.Duration) {
 	runtime.LockOSThread()
 	t := &timed{most: most, used: threadTime(), begun: time.Now()}
@@ -28,7 +26,7 @@ func WithTime(ctx context.Context, most time.Duration) (bounded context.Context,
 	return t, t.done
 }
 
-// timed ends as one with a deadline does.
+// timed ends like a context with a deadline.
 type timed struct {
 	context.Context
 	cancel context.CancelFunc
@@ -43,7 +41,7 @@ type timed struct {
 	over  bool
 }
 
-// spent is the time that was used, by the clock where no other is known.
+// spent is the time used, by the clock if thread time is unknown.
 func (t *timed) spent() time.Duration {
 	if now := t.used(); now >= 0 && t.before >= 0 {
 		return now - t.before
@@ -51,12 +49,12 @@ func (t *timed) spent() time.Duration {
 	return time.Since(t.begun)
 }
 
-// look ends it where its time is used up, and else looks again when it may be.
+// look ends the context if its time is used up, and else schedules the next check.
 func (t *timed) look() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
-		return // the thread may be another's
+		return // the thread may belong to other work
 	}
 	left, clock := t.most-t.spent(), patience*t.most-time.Since(t.begun)
 	if left > 0 && clock > 0 {
@@ -76,7 +74,7 @@ func (t *timed) Err() error {
 	return err
 }
 
-// done ends it, and tells the time that was used.
+// done ends the context and returns the time used.
 func (t *timed) done() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +85,7 @@ func (t *timed) done() time.Duration {
 	return t.spent()
 }
 
-// Deadline is when it ends by the clock.
+// Deadline is when the context ends by the clock.
 func (t *timed) Deadline() (time.Time, bool) {
 	end := t.begun.Add(patience * t.most)
 	if outer, ok := t.Context.Deadline(); ok && outer.Before(end) {

@@ -1,16 +1,15 @@
-// Package memo remembers what takes long to make, within bounds. It is the one
-// cache in memory: who wants another way to forget needs a reason.
+// Package memo caches what takes long to compute, within bounds. It is the only in-memory cache:
+// another eviction scheme needs a reason.
 package memo
 
 import "sync"
 
-// Memo remembers values by their keys, in two generations: when the young one is
-// full the old one is dropped, and what is asked for is young again. Values must
-// be the same whenever they are made, or be forgotten when they change. It may
-// be used by many at once; its zero value is ready.
+// Memo caches values by key, in two generations: when the young one is full the old one is dropped,
+// and a value that is used becomes young again. Values must be the same whenever they are computed,
+// or be forgotten when they change. It is safe for concurrent use; its zero value is ready to use.
 type Memo[K comparable, V any] struct {
 	Most   int // values in a generation; 0 means 4,096
-	Weight int // bytes that they hold on to, in all; 0 means 16 MB
+	Weight int // bytes retained by them in total; 0 means 16 MB
 
 	mu         sync.Mutex
 	young, old map[K]entry[V]
@@ -35,8 +34,8 @@ func (m *Memo[K, V]) Get(key K) (V, bool) {
 	return e.value, ok
 }
 
-// Put remembers a value that holds on to so many bytes. What is heavier than a
-// tenth of all is not worth what it would drive out.
+// Put caches a value that retains so many bytes. A value of more than a tenth of the total is not
+// worth what it would evict.
 func (m *Memo[K, V]) Put(key K, value V, weight int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +44,7 @@ func (m *Memo[K, V]) Put(key K, value V, weight int) {
 	}
 }
 
-// Forget drops a value that changes.
+// Forget removes a value that has changed.
 func (m *Memo[K, V]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

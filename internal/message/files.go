@@ -13,15 +13,15 @@ type File struct {
 	Data []byte
 }
 
-// Bounds on what a message may hold: parts inside parts, and files in all.
+// Bounds on a message: nested parts, and files in total.
 const (
 	maxDepth = 12
 	maxFiles = 256
 )
 
-// Files are the attachments of a message, and the messages in it as files of
-// their own (.eml). The texts that a mail program shows are not among them. What
-// cannot be taken apart is left out and said by the error.
+// Files returns the attachments of a message, and the messages in it as files (.eml), without the
+// text that a mail program shows. Parts that cannot be parsed are left out and reported by the
+// error.
 func Files(raw []byte) ([]File, error) {
 	var c collector
 	raw, _ = Begin(raw)
@@ -58,7 +58,7 @@ func (c *collector) entity(raw []byte, depth int) {
 	}
 	name := Decoded(e.Filename())
 	if name == "" && strings.HasPrefix(e.Type, "text/") || depth == 0 && name == "" {
-		return // what is shown as the message itself
+		return // shown as the message itself
 	}
 	data, err := e.Decode()
 	if err != nil {
@@ -80,8 +80,8 @@ func (c *collector) fail(err error) {
 	}
 }
 
-// Decoded is a text in encoded words (RFC 2047), which programs write for names of
-// files too, though RFC 2231 has another way. What cannot be decoded stays.
+// Decoded decodes encoded words (RFC 2047), which programs also use for file names although RFC
+// 2231 has another way. Invalid ones are kept.
 func Decoded(name string) string {
 	if plain, err := new(mime.WordDecoder).DecodeHeader(name); err == nil {
 		return plain

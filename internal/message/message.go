@@ -1,6 +1,6 @@
-// Package message takes MIME messages apart (RFC 2045, RFC 2046) as far as
-// signatures and time-stamps need it: the header, and the parts of a multipart
-// byte by byte. It reports what makes other readers see other parts.
+// Package message parses MIME messages (RFC 2045, RFC 2046) as far as signatures and time-stamps
+// need it: the header, and the parts of a multipart byte by byte. It reports why other readers may
+// see other parts.
 package message
 
 import (
@@ -28,19 +28,19 @@ type Entity struct {
 	Type   string            // media type, in lower case
 	Params map[string]string // of the media type
 	fields map[string][]string
-	// Ambiguous says why readers may take the entity in two ways, or nil.
+	// Ambiguous is why readers may interpret the entity in two ways, or nil.
 	Ambiguous error
 }
 
-// Message is a multipart taken apart.
+// Message is a parsed multipart.
 type Message struct {
 	*Entity
 	Parts []*Entity
 }
 
-// Begin is a message without what mail programs leave before its header in a
-// file: a byte order mark, and the first line of an mbox (RFC 4155). It says
-// why others may find a second message in it, or nil.
+// Begin returns a message without what mail programs put before its header in a file: a byte order
+// mark, and the first line of an mbox (RFC 4155). It also returns why readers may find a second
+// message in it, or nil.
 func Begin(raw []byte) (message []byte, ambiguous error) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	if !bytes.HasPrefix(raw, []byte("From ")) {
@@ -53,7 +53,7 @@ func Begin(raw []byte) (message []byte, ambiguous error) {
 	return raw, ambiguous
 }
 
-// Begins reports whether the first line of a file is one of a header.
+// Begins reports whether a file begins with a header field.
 func Begins(head []byte) bool {
 	head, _ = Begin(head)
 	first, _, ok := bytes.Cut(head, []byte("\n"))
@@ -61,8 +61,7 @@ func Begins(head []byte) bool {
 	return ok && colon && len(name) > 0 && len(bytes.Trim(bytes.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-")) == 0
 }
 
-// Multipart reports whether the beginning of a file holds the header of a
-// multipart message.
+// Multipart reports whether a file begins with the header of a multipart message.
 func Multipart(head []byte) bool {
 	head, _ = Begin(head)
 	e, err := ParseEntity(head)
@@ -128,7 +127,7 @@ func ParseEntity(raw []byte) (*Entity, error) {
 	return e, nil
 }
 
-// doubt notes why readers may take the entity in two ways; nil is no doubt.
+// doubt records why readers may interpret the entity in two ways, unless why is nil.
 func (e *Entity) doubt(why error) {
 	if e.Ambiguous == nil {
 		e.Ambiguous = why
@@ -141,11 +140,10 @@ var (
 	boundary  = regexp.MustCompile(`^[0-9A-Za-z'()+_,./:=?-]{1,70}$`)
 )
 
-// parseType reads the value of a Content-Type by the grammar of RFC 2045, 5.1.
-// What it leaves room for and readers differ in is doubtful: quoted pairs,
-// values in pieces or in another character set (RFC 2231), a parameter twice,
-// comments among the parameters, and whatever is no parameter. The type is ""
-// where there is none.
+// parseType parses a Content-Type by the grammar of RFC 2045, 5.1. Where that leaves room and
+// readers differ, doubt is set: quoted pairs, values in pieces or in another character set (RFC
+// 2231), a duplicate parameter, comments among the parameters, and anything but a parameter. The
+// type is "" if there is none.
 func parseType(text string) (mime string, params map[string]string, doubt error) {
 	text, hides := withoutComments(text)
 	if hides {
@@ -191,8 +189,8 @@ func plainCharset(name string) bool {
 	return false
 }
 
-// oddBoundary says what is wrong with a boundary by RFC 2046, 5.1.1, or nil. A
-// blank inside is allowed there, but a fold may have put it there.
+// oddBoundary returns what is wrong with a boundary by RFC 2046, 5.1.1, or nil. A space inside is
+// allowed there, but may result from folding.
 func oddBoundary(b string) error {
 	if b != "" && !boundary.MatchString(b) {
 		return finding.MIMEBoundaryOdd.New()
@@ -200,10 +198,9 @@ func oddBoundary(b string) error {
 	return nil
 }
 
-// withoutComments is the value of a field less the comments behind its media
-// type (RFC 5322, 3.2.2). Programs that know no comments read on where one
-// begins: doubt says that they would find something there, or that it stands
-// among the parameters, where it is a part of the value to them.
+// withoutComments removes the comments after the media type of a field (RFC 5322, 3.2.2). Programs
+// that do not support comments read on: doubt means that they would find something in one, or that
+// it is among the parameters, where it is part of a value for them.
 func withoutComments(text string) (out string, doubt bool) {
 	if !strings.Contains(text, "(") {
 		return text, false
@@ -242,9 +239,9 @@ func withoutComments(text string) (out string, doubt bool) {
 	return strings.TrimSpace(b.String()), doubt || depth > 0 || quoted
 }
 
-// doubtful says why readers may take a line of a header in two ways, or nil:
-// to some a control character or a line of blanks ends the line or the header
-// (RFC 5322, 2.2 and 3.2.2), and what follows is shown as a document.
+// doubtful returns why readers may interpret a header line in two ways, or nil: for some a control
+// character or a blank line with spaces ends the line or the header (RFC 5322, 2.2 and 3.2.2), and
+// what follows is shown as a document.
 func doubtful(line []byte, first bool) error {
 	folded := line[0] == ' ' || line[0] == '\t'
 	name, _, _ := bytes.Cut(line, []byte(":"))
@@ -278,7 +275,7 @@ func (e *Entity) Fields(name string) []string {
 	return out
 }
 
-// Decode takes the transfer encoding off the body.
+// Decode removes the transfer encoding of the body.
 func (e *Entity) Decode() ([]byte, error) {
 	switch strings.ToLower(e.Field("content-transfer-encoding")) {
 	case "base64":
@@ -299,7 +296,7 @@ func (e *Entity) Decode() ([]byte, error) {
 	return e.Body, nil
 }
 
-// Filename is the name that a part has for people, or "".
+// Filename is the display name of a part, or "".
 func (e *Entity) Filename() string {
 	if _, params, err := mime.ParseMediaType(e.Field("content-disposition")); err == nil && params["filename"] != "" {
 		return params["filename"]
@@ -307,8 +304,8 @@ func (e *Entity) Filename() string {
 	return e.Params["name"]
 }
 
-// Parse takes a multipart apart. The parts are the bytes between the delimiter
-// lines, less the line break before each.
+// Parse splits a multipart. The parts are the bytes between the delimiter lines, without the line
+// break before each.
 func Parse(raw []byte) (*Message, error) {
 	raw, ambiguous := Begin(raw)
 	top, err := ParseEntity(raw)
@@ -352,7 +349,7 @@ func Parse(raw []byte) (*Message, error) {
 			m.doubt(finding.MIMELineOutside.New())
 		case outside:
 			between = append(between, line...)
-		case bytes.Contains(line, append([]byte("\r"), mark...)): // a line of its own to some
+		case bytes.Contains(line, append([]byte("\r"), mark...)): // a line of its own for some readers
 			m.doubt(finding.MIMEBareLineBreak.New())
 		}
 		at = next
@@ -383,10 +380,9 @@ func (m *Message) add(raw []byte) error {
 	return nil
 }
 
-// headless is a part without a header, which openssl makes of a text
-// (RFC 2046, 5.1.1, wants an empty line before it). Some readers show all of it,
-// some leave out its first line, some everything up to an empty line: only one
-// line is the same to all who show it.
+// headless is a part without a header, which openssl makes from a text (RFC 2046, 5.1.1, requires
+// an empty line before it). Some readers show all of it, some omit its first line, some everything
+// up to an empty line: only a single line is the same for all that show it.
 func headless(raw []byte) *Entity {
 	e := &Entity{Raw: raw, Body: raw, Type: "text/plain", Params: map[string]string{}}
 	line := bytes.TrimRight(raw, "\r\n")
@@ -396,7 +392,7 @@ func headless(raw []byte) *Entity {
 	return e
 }
 
-// harmless: mail programs put a sentence for old readers before the parts.
+// harmless reports whether text before the parts is the usual sentence for old readers.
 func harmless(text []byte) bool {
 	if len(text) > 256 {
 		return false

@@ -29,8 +29,7 @@ var digests = []digest{
 	{MD5, crypto.MD5, "MD5"},
 }
 
-// Hash is the hash function behind a digest algorithm; false for one that is
-// not known here.
+// Hash is the hash function of a digest algorithm; false if it is unknown.
 func Hash(dotted string) (crypto.Hash, bool) {
 	for _, d := range digests {
 		if d.oid == dotted {
@@ -40,7 +39,7 @@ func Hash(dotted string) (crypto.Hash, bool) {
 	return 0, false
 }
 
-// OfHash is the identifier of a hash function, empty for one not known here.
+// OfHash is the identifier of a hash function, or empty if it is unknown.
 func OfHash(h crypto.Hash) string {
 	for _, d := range digests {
 		if d.hash == h {
@@ -50,8 +49,8 @@ func OfHash(h crypto.Hash) string {
 	return ""
 }
 
-// CheckHash says why a hash function cannot be used in a signature: there is no
-// name for it here, or no code.
+// CheckHash returns why a hash function cannot be used in a signature: it has no identifier here,
+// or is not linked in.
 func CheckHash(h crypto.Hash) error {
 	if OfHash(h) == "" || !h.Available() {
 		return fmt.Errorf("hash function %d is not one that signatures use", h)
@@ -72,9 +71,9 @@ func DigestName(dotted string) string {
 	return dotted
 }
 
-// Sum is the digest of octets, one part after the other.
+// Sum is the digest of the concatenated parts.
 func Sum(h crypto.Hash, parts ...[]byte) []byte {
-	if h == crypto.SHA256 && len(parts) == 1 { // nearly always
+	if h == crypto.SHA256 && len(parts) == 1 { // the most frequent case
 		sum := sha256.Sum256(parts[0])
 		return sum[:]
 	}

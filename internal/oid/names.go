@@ -1,6 +1,6 @@
 package oid
 
-// Content types of CMS and what may stand in them.
+// Content types of CMS and types used inside them.
 const (
 	Data              = "1.2.840.113549.1.7.1"
 	SignedData        = "1.2.840.113549.1.7.2"
@@ -54,7 +54,7 @@ const (
 	AttrEvidenceRecordExt    = "1.2.840.113549.1.9.16.2.50"
 	AttrAdobeRevocation      = "1.2.840.113583.1.1.8"
 	AttrSMIMECapabilities    = "1.2.840.113549.1.9.15"
-	AttrEntrustTimestamp     = "1.3.6.1.4.1.311.3.3.1" // Microsoft's time-stamp of a signature
+	AttrEntrustTimestamp     = "1.3.6.1.4.1.311.3.3.1" // Microsoft's time-stamp over a signature
 	SignaturePolicyURI       = "1.2.840.113549.1.9.16.5.1"
 )
 
@@ -99,7 +99,7 @@ const (
 	Ed25519 = "1.3.101.112"
 )
 
-// Extensions of certificates, and what stands in them.
+// Extensions of certificates, and identifiers used in them.
 const (
 	ExtPolicies           = "2.5.29.32"
 	ExtExtendedKeyUsage   = "2.5.29.37"
@@ -122,7 +122,7 @@ const (
 	AttrNameOrgIdentifier = "2.5.4.97"
 )
 
-// attributes gives each attribute the name that its standard gives it.
+// attributes has the standard names of attributes.
 var attributes = map[string]string{
 	AttrContentType:          "content-type",
 	AttrMessageDigest:        "message-digest",
@@ -166,8 +166,8 @@ var attributes = map[string]string{
 	AttrEntrustTimestamp:     "microsoft-time-stamp",
 }
 
-// AttributeName is the standard's name of an attribute, or the dotted
-// identifier where it has none here.
+// AttributeName is the standard's name of an attribute, or the dotted identifier if it has none
+// here.
 func AttributeName(dotted string) string {
 	if n, ok := attributes[dotted]; ok {
 		return n

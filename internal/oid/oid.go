@@ -1,6 +1,5 @@
-// Package oid names the object identifiers of the signature world, as dotted
-// strings so that they can be compared and switched on, and turns them into
-// their encoding and back.
+// Package oid has the object identifiers used in signatures, as dotted strings so that they can be
+// compared and switched on, and converts them to their encoding and back.
 package oid
 
 import (
@@ -14,7 +13,7 @@ import (
 
 var errSyntax = errors.New("bad object identifier")
 
-// Parse turns the content octets of an OBJECT IDENTIFIER into dotted form.
+// Parse converts the content octets of an OBJECT IDENTIFIER to dotted form.
 func Parse(content []byte) (string, error) {
 	if dotted, ok := known[string(content)]; ok {
 		return dotted, nil
@@ -26,8 +25,8 @@ func Parse(content []byte) (string, error) {
 	return id.String(), nil
 }
 
-// known are the identifiers that signatures are full of, by their content
-// octets: the general way takes fifteen times as long.
+// known has the most frequent identifiers by their content octets: general parsing takes fifteen
+// times as long.
 var known = func() map[string]string {
 	all := map[string]string{}
 	add := func(list ...string) {
@@ -39,7 +38,7 @@ var known = func() map[string]string {
 	for dotted := range attributes {
 		add(dotted)
 	}
-	for i := range 100 { // of names, and of extensions
+	for i := range 100 { // attributes of names, and extensions
 		add("2.5.4."+strconv.Itoa(i), "2.5.29."+strconv.Itoa(i))
 	}
 	for _, d := range digests {
@@ -48,8 +47,8 @@ var known = func() map[string]string {
 	return all
 }()
 
-// Content is the content octets of a dotted identifier; it panics on text that
-// is not one, since identifiers to be written come from this package.
+// Content is the content octets of a dotted identifier. It panics on invalid text, since
+// identifiers to encode come from this package.
 func Content(dotted string) []byte {
 	id, err := x509.ParseOID(dotted)
 	if err != nil {
@@ -65,7 +64,7 @@ func Valid(dotted string) bool {
 	return err == nil
 }
 
-// Read reads an OBJECT IDENTIFIER off the front of s.
+// Read reads an OBJECT IDENTIFIER from s.
 func Read(s *cryptobyte.String) (string, bool) {
 	var c cryptobyte.String
 	if !s.ReadASN1(&c, cbasn1.OBJECT_IDENTIFIER) {

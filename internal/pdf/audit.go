@@ -10,14 +10,13 @@ import (
 	"strconv"
 )
 
-// mostSlips is where the search for more ends: the rest is taken for slips
-// that nobody answers for.
+// mostSlips is how many slips are collected; with more, the rest of the file counts as one.
 const mostSlips = 1024
 
 // errEnough ends the search.
 var errEnough = errors.New("enough slips")
 
-// place is something that the tables say stands at an offset.
+// place is what the tables say is at an offset.
 type place struct {
 	offset  int64
 	num     int32
@@ -25,12 +24,12 @@ type place struct {
 	rev     int32
 	table   *section // a cross-reference table with its trailer
 	trailer bool     // a cross-reference stream
-	by      int64    // the offset of the section that names it
+	by      int64    // offset of the section that names it
 }
 
-// auditor looks for slips. It lays all objects, tables and markers that
-// the chain of cross-reference sections names over the file, reads each of
-// them strictly, and then knows every byte that none of them explains.
+// auditor searches a file for slips. It maps all objects, tables and markers named by the chain of
+// cross-reference sections onto the file and reads each of them strictly. That leaves the bytes
+// that nothing explains.
 type auditor struct {
 	ctx    context.Context
 	doc    *Document
@@ -41,7 +40,7 @@ type auditor struct {
 
 	places    []place
 	states    []state           // of all objects, by number and revision
-	packed    map[int64][]int32 // numbers of the object streams, by offset
+	packed    map[int64][]int32 // object numbers of the object streams, by offset
 	reached   map[int]map[int]bool
 	from      place // the object being read
 	until     int   // the revision that replaces it
@@ -51,27 +50,27 @@ type auditor struct {
 	endMarker int64   // offset of the last startxref
 	spent     int64   // of the budget
 	drawn     int64   // bytes that may still be decoded, of streams that draw
-	bulk      int64   // and of others
+	bulk      int64   // of other streams
 	end       int64   // of the last object or table
-	stated    int64   // length of the file that a linearisation states
+	stated    int64   // file length according to the linearisation dictionary
 	depends   map[int]bool
-	refer     func(Ref) error // the method reference, made once
-	before    *Audited        // what the file begins with; nil: everything is to be read
+	refer     func(Ref) error // the method reference, as a value made once
+	before    *Audited        // result for the beginning of the file; nil: read everything
 }
 
-// noted is what is told once of a revision.
+// noted identifies what is reported once per revision.
 type noted struct {
 	rev, until int
 	kind       *Kind
 }
 
-// Audit lists the slips of a file, none where everything is written as ISO
-// 32000-2, 7.5 has it. The error is about reading, not about the file.
+// Audit lists the slips of a file: where it is not written as ISO 32000-2, 7.5 specifies. The error
+// is about reading, not about the file.
 func (d *Document) Audit(ctx context.Context) ([]Slip, error) {
 	a := &auditor{ctx: ctx, doc: d, last: max(1, len(d.revisions)), packed: map[int64][]int32{}, drawn: auditDrawn, bulk: auditBulk}
 	a.refer = a.reference
 	a.bound()
-	a.goOn()
+	a.resume()
 	if d.repaired != nil {
 		a.note(a.last, a.last, "the file", slipXRef)
 		return a.out, nil
@@ -79,7 +78,7 @@ func (d *Document) Audit(ctx context.Context) ([]Slip, error) {
 	a.win = make([]byte, 0, usualWindow)
 	err := a.audit()
 	d.work.budget.Return(a.spent)
-	if err != nil && err != errEnough { // it is never wrapped
+	if err != nil && err != errEnough { // never wrapped
 		return nil, fmt.Errorf("look for slips: %w", err)
 	}
 	d.audited = a.audited()
@@ -98,7 +97,7 @@ func (a *auditor) audit() error {
 	return nil
 }
 
-// bound notes where each revision ends.
+// bound records where each revision ends.
 func (a *auditor) bound() {
 	d, end := a.doc, int64(0)
 	for _, r := range d.revisions {
@@ -113,26 +112,24 @@ func (a *auditor) bound() {
 	}
 }
 
-// revisionAt is the revision whose bytes an offset is among, one past the last
-// for what stands behind it.
+// revisionAt is the revision that contains an offset, or one past the last for an offset behind it.
 func (a *auditor) revisionAt(off int64) int {
 	n, _ := slices.BinarySearch(a.bounds, off+1)
 	return n + 1
 }
 
-// spend takes from the document's budget until the audit is over.
+// spend charges the document's budget until the audit is over.
 func (a *auditor) spend(n int64) error {
 	a.spent += n
 	return a.doc.work.budget.Spend(n)
 }
 
-// note adds a slip that a revision made; until is the last whose meaning is in
-// doubt.
+// note adds a slip made by a revision; until is the last revision whose meaning is in doubt.
 func (a *auditor) note(rev, until int, where string, k *Kind, values ...any) {
 	a.noteOf(0, rev, until, where, k, values...)
 }
 
-// noteAt adds one that stands at an offset.
+// noteAt adds a slip at an offset.
 func (a *auditor) noteAt(off int64, k *Kind, values ...any) {
 	a.note(a.revisionAt(off), a.last, "offset "+strconv.FormatInt(off, 10), k, values...)
 }
@@ -159,10 +156,10 @@ func (a *auditor) noteOf(num, rev, until int, where string, k *Kind, values ...a
 	a.out = append(a.out, s)
 }
 
-// header wants the offsets to be counted from %PDF-, as all readers do that
-// look for it, and one header only where they look.
+// header checks that offsets are counted from %PDF-, as all readers that search for it do, and that
+// there is only one header where they search.
 func (a *auditor) header() error {
-	head := make([]byte, min(1024, a.doc.src.Size())) // from the first byte of the file on
+	head := make([]byte, min(1024, a.doc.src.Size())) // from the first byte of the file
 	if n, err := a.doc.src.ReadAt(head, 0); n < len(head) {
 		return err
 	}
@@ -175,8 +172,7 @@ func (a *auditor) header() error {
 	return nil
 }
 
-// tail wants the end of the file to be found where all readers look for it:
-// in its last 1,024 bytes.
+// tail checks that the end of the file is where all readers search for it: in the last 1,024 bytes.
 func (a *auditor) tail() error {
 	const reach = 1024
 	d := a.doc
@@ -201,8 +197,8 @@ func (a *auditor) tail() error {
 	return nil
 }
 
-// window returns up to n bytes at an offset from a buffer of its own, as the
-// file is read from the beginning to the end while other objects are fetched.
+// window returns up to n bytes at an offset. It has its own buffer, since the file is read from
+// beginning to end while other objects are fetched.
 func (a *auditor) window(off int64, n int) ([]byte, error) {
 	if off < 0 || off > a.doc.size {
 		return nil, errMalformed("", "offset %d is outside the file", off)
@@ -230,8 +226,7 @@ func (a *auditor) window(off int64, n int) ([]byte, error) {
 	return a.win[:n], nil
 }
 
-// layout reads the file from the beginning to the end, or what stands behind
-// what was audited before.
+// layout reads the file from beginning to end, or what follows the part that was audited before.
 func (a *auditor) layout() error {
 	at := a.begin()
 	for i := 0; i < len(a.places) && len(a.out) <= mostSlips; i++ {
@@ -271,7 +266,7 @@ func (a *auditor) layout() error {
 		}
 		if f := slipOf(err); f != nil {
 			own(f.kind, f.values...)
-			at = a.behind(p.offset, next)
+			at = a.resumeAfter(p.offset, next)
 		} else if err != nil {
 			return err
 		}
@@ -280,8 +275,8 @@ func (a *auditor) layout() error {
 	return a.gap(at, a.doc.size)
 }
 
-// start is where the bytes of a revision begin. Those of a linearised original
-// stand in two places, and nothing is before them.
+// start is where the bytes of a revision begin. Those of a linearised original are in two places,
+// with nothing before them.
 func (a *auditor) start(rev int) int64 {
 	if rev < 2 || rev-2 >= len(a.bounds) {
 		return 0
@@ -289,9 +284,9 @@ func (a *auditor) start(rev int) int64 {
 	return a.bounds[rev-2]
 }
 
-// behind is where to go on behind an object that could not be read to its end:
-// at the next one, but not beyond the revision that it stands in.
-func (a *auditor) behind(off, next int64) int64 {
+// resumeAfter is where to continue after an object that could not be read to its end: at the next
+// one, but within the same revision.
+func (a *auditor) resumeAfter(off, next int64) int64 {
 	if rev := a.revisionAt(off); rev <= len(a.bounds) {
 		return min(next, max(off+1, a.bounds[rev-1]))
 	}
@@ -305,15 +300,14 @@ func placeName(p place) string {
 	return fmt.Sprintf("object %d %d", p.num, p.gen)
 }
 
-// grow runs f over a growing window from off up to next until it no longer
-// falls short.
-func (a *auditor) grow(off, next int64, f func() error) error {
+// retryGrowing calls f with a growing window from off up to next until it suffices.
+func (a *auditor) retryGrowing(off, next int64, f func() error) error {
 	if next < off {
 		return slip(slipOverlap)
 	}
 	n := int64(512)
 	if have := a.winOff + int64(len(a.win)) - off; off >= a.winOff && have > n {
-		n = have // all that is there
+		n = have // everything available
 	}
 	for ; ; n = max(8*n, 64<<10) {
 		n = min(n, next-off)
@@ -322,13 +316,13 @@ func (a *auditor) grow(off, next int64, f func() error) error {
 			return err
 		}
 		a.skim.reset(buf, off, n == next-off)
-		if err := f(); err != errShort { // it is never wrapped
+		if err := f(); err != errShort { // never wrapped
 			return err
 		}
 	}
 }
 
-// object reads one that the tables name, up to its endobj.
+// object reads an object named by the tables, up to its endobj.
 func (a *auditor) object(p place, next int64) (end int64, err error) {
 	a.from, a.until = p, a.replaced(int(p.num), int(p.rev))
 	s := &a.skim
@@ -346,7 +340,7 @@ func (a *auditor) object(p place, next int64) (end int64, err error) {
 		}
 	}
 	stream := false
-	err = a.grow(p.offset, next, func() error {
+	err = a.retryGrowing(p.offset, next, func() error {
 		if err := a.objectHeader(p); err != nil {
 			return err
 		}
@@ -387,16 +381,16 @@ func (a *auditor) object(p place, next int64) (end int64, err error) {
 	return a.stream(p, p.offset+int64(s.pos), next)
 }
 
-// own notes slips of one object or table.
+// own returns a function that notes slips of one object or table.
 func (a *auditor) own(p place) func(*Kind, ...any) {
 	return func(k *Kind, values ...any) { a.noteOf(int(p.num), int(p.rev), a.last, placeName(p), k, values...) }
 }
 
-// noReference is for trailers: each revision has its own, so that nothing can
-// be slipped in under an old one.
+// noReference is for trailers: each revision has its own, so an update cannot change what an old
+// one refers to unnoticed.
 func noReference(Ref) error { return nil }
 
-// objectHeader wants the number and generation that the table states.
+// objectHeader checks the number and generation against the table.
 func (a *auditor) objectHeader(p place) error {
 	s := &a.skim
 	var numbers [2]int64
@@ -424,8 +418,8 @@ func (a *auditor) objectHeader(p place) error {
 	return nil
 }
 
-// stream reads what follows the stream's dictionary: data of the stated
-// length, endstream and endobj.
+// stream reads what follows the stream's dictionary: data of the stated length, endstream and
+// endobj.
 func (a *auditor) stream(p place, start, next int64) (end int64, err error) {
 	kind, coded, bulk := string(a.skim.kind), a.skim.coded, a.skim.bulk
 	n, ok, err := a.length(p, a.skim.length)
@@ -439,7 +433,7 @@ func (a *auditor) stream(p place, start, next int64) (end int64, err error) {
 		if slipOf(err) == nil {
 			return end, err
 		}
-		start, n = 0, 0 // as the parser finds it
+		start, n = 0, 0 // as the parser determines it
 	}
 	var inner error
 	switch {
@@ -458,10 +452,10 @@ func (a *auditor) stream(p place, start, next int64) (end int64, err error) {
 	return end, err
 }
 
-// data wants endstream and endobj where the data of a stream end.
+// data checks that endstream and endobj follow the data of a stream.
 func (a *auditor) data(off, next int64) (end int64, err error) {
 	s := &a.skim
-	err = a.grow(off, next, func() error {
+	err = a.retryGrowing(off, next, func() error {
 		s.space()
 		if s.pos > 16 {
 			return slip(slipLength)
@@ -484,8 +478,8 @@ func (a *auditor) data(off, next int64) (end int64, err error) {
 	return off + int64(s.pos), err
 }
 
-// length resolves the Length of a stream. Where it is an object of its own,
-// it must say the same in all revisions that hold the stream.
+// length resolves the Length of a stream. If it is indirect, it must have the same value in all
+// revisions that contain the stream.
 func (a *auditor) length(p place, o Object) (int64, bool, error) {
 	switch x := o.(type) {
 	case Integer:
@@ -509,8 +503,7 @@ func (a *auditor) length(p place, o Object) (int64, bool, error) {
 	return 0, false, nil
 }
 
-// table reads a cross-reference table, which holds nothing but digits and
-// letters, and its trailer.
+// table reads a cross-reference table, which has only digits and letters, and its trailer.
 func (a *auditor) table(p place, next int64) (end int64, err error) {
 	s := &a.skim
 	s.ref, s.soft = noReference, a.own(p)
@@ -525,7 +518,7 @@ func (a *auditor) table(p place, next int64) (end int64, err error) {
 		}
 		at += int64(len(buf))
 	}
-	err = a.grow(at, next, func() error {
+	err = a.retryGrowing(at, next, func() error {
 		s.space()
 		w, err := s.word()
 		switch {

@@ -4,9 +4,9 @@ import (
 	"bytes"
 )
 
-// gap wants nothing between objects but white space, comments and the markers
-// at the ends of revisions. Comments may not hold objects either: some
-// rebuilding readers look for words, wherever they stand.
+// gap checks that there is nothing between objects but white space, comments and the markers at the
+// ends of revisions. Comments must not contain objects either: some readers that rebuild a file
+// search for words anywhere.
 func (a *auditor) gap(from, to int64) error {
 	for from < to && len(a.out) <= mostSlips {
 		buf, err := a.window(from, int(min(to-from, 16<<10)))
@@ -34,8 +34,8 @@ func (a *auditor) gap(from, to int64) error {
 	return nil
 }
 
-// gapSlip reads a token between objects, and tells what is wrong with it. It is
-// not ok where the window ends before the token does.
+// gapSlip reads a token between objects, and returns what is wrong with it. It is not ok if the
+// window ends before the token does.
 func gapSlip(l *lexer) (*Kind, bool) {
 	at, c := l.pos, l.buf[l.pos]
 	if class[c] == classSpace {
@@ -85,8 +85,8 @@ func gapSlip(l *lexer) (*Kind, bool) {
 	return nil, true
 }
 
-// foundHeader reports whether a rebuilding reader would find the head of an
-// object or a trailer in these bytes; in a comment also another file header.
+// foundHeader reports whether a reader that rebuilds a file would find the head of an object or a
+// trailer in these bytes; in a comment also another file header.
 func foundHeader(b []byte, prefix bool) bool {
 	return bytes.Contains(b, []byte("trailer")) || bytes.Contains(b, []byte("xref")) || !prefix && bytes.Contains(b, []byte("%PDF-")) ||
 		beginsObject(b)

@@ -10,17 +10,17 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// state is what a revision says of an object number.
+// state is the entry of an object number in a revision.
 type state struct {
 	num   int32
 	rev   int32
 	entry entry
 }
 
-// entryCost is what the audit holds for each entry: a place and a state.
+// entryCost is the memory of the audit for each entry: a place and a state.
 const entryCost = 64
 
-// index lists what the sections name, by place and by number.
+// index lists the entries of all sections, by place and by number.
 func (a *auditor) index() error {
 	n := 0
 	for _, s := range a.doc.sections {
@@ -58,15 +58,15 @@ func (a *auditor) index() error {
 	return nil
 }
 
-// place adds one that is to be read.
+// place adds a place to read.
 func (a *auditor) place(p place) {
 	if a.before == nil || p.offset >= a.before.size {
 		a.places = append(a.places, p)
 	}
 }
 
-// entries adds those of a table or stream that count: what a table hides is
-// in the stream beside it.
+// entries adds the effective entries of a table or stream: what a hybrid file's table hides is in
+// its stream.
 func (a *auditor) entries(s, part *section, rev int) {
 	for _, run := range part.runs {
 		for k, e := range run.entries {
@@ -84,7 +84,7 @@ func (a *auditor) entries(s, part *section, rev int) {
 	}
 }
 
-// statesOf lists what the revisions say of a number, the oldest first.
+// statesOf lists the states of a number, oldest first.
 func (a *auditor) statesOf(num int) []state {
 	from, _ := slices.BinarySearchFunc(a.states, int32(num), func(s state, n int32) int { return int(s.num) - int(n) })
 	to := from
@@ -94,7 +94,7 @@ func (a *auditor) statesOf(num int) []state {
 	return a.states[from:to]
 }
 
-// inForce is what counts in a revision; ok is false where nothing was said yet.
+// inForce is the entry that applies in a revision; ok is false if there is none yet.
 func inForce(states []state, rev int) (e entry, ok bool) {
 	for _, s := range states {
 		if int(s.rev) > rev {
@@ -105,8 +105,8 @@ func inForce(states []state, rev int) (e entry, ok bool) {
 	return e, ok
 }
 
-// replaced is the first revision after rev that says something else of a
-// number, one past the last where none does.
+// replaced is the first revision after rev that changes the entry of a number, or one past the
+// last.
 func (a *auditor) replaced(num, rev int) int {
 	var own entry
 	for _, s := range a.statesOf(num) {
@@ -120,7 +120,7 @@ func (a *auditor) replaced(num, rev int) int {
 	return a.last + 1
 }
 
-// as is the document as of a revision.
+// as returns the document as of a revision.
 func (a *auditor) as(rev int) (*Document, error) {
 	if rev == a.last {
 		return a.doc, nil
@@ -128,14 +128,13 @@ func (a *auditor) as(rev int) (*Document, error) {
 	return a.doc.At(rev)
 }
 
-// reference looks at what an object refers to, over all revisions in which it
-// stands: the target may not come or go while the reference stays, and its
-// generation is the one referred to. Readers differ in whether a freed object,
-// or one of another generation, is null.
+// reference checks what an object refers to, in all revisions that contain the reference: the
+// target may not appear or disappear while the reference exists, and its generation must be the one
+// referred to. Readers differ in whether a freed object, or one of another generation, is null.
 func (a *auditor) reference(r Ref) error {
 	states := a.statesOf(r.Num)
 	if len(states) == 1 && states[0].rev <= a.from.rev && states[0].entry.kind == entryInFile && int(states[0].entry.gen) == r.Gen {
-		return nil // by far the most
+		return nil // by far the most frequent case
 	}
 	if !usedAs(states, r) {
 		a.depend(r.Num)
@@ -153,7 +152,7 @@ func (a *auditor) reference(r Ref) error {
 		if i+1 < len(states) {
 			end = int(states[i+1].rev)
 		}
-		lo, hi := max(begin, from), min(end, until) // where both are in force
+		lo, hi := max(begin, from), min(end, until) // where both apply
 		switch {
 		case !free:
 			if used == 0 {
@@ -183,7 +182,7 @@ func (a *auditor) reference(r Ref) error {
 	return nil
 }
 
-// usedAs says whether the newest state of an object is the one referred to.
+// usedAs reports whether the newest state of an object is the one referred to.
 func usedAs(states []state, r Ref) bool {
 	if len(states) == 0 {
 		return false
@@ -207,8 +206,8 @@ func filled(states []state) int {
 	return 0
 }
 
-// reachable reports whether an object can be reached from the trailer of a
-// revision: what nothing refers to shows nothing.
+// reachable reports whether an object can be reached from the trailer of a revision: unreferenced
+// objects are not displayed.
 func (a *auditor) reachable(num, rev int) bool {
 	if a.reached == nil {
 		a.reached = map[int]map[int]bool{}
@@ -221,7 +220,7 @@ func (a *auditor) reachable(num, rev int) bool {
 		}
 		set = map[int]bool{}
 		if !reach(d, d.trailer, set) {
-			set = nil // it cannot be told
+			set = nil // it cannot be determined
 		}
 		if len(a.reached) > 16 {
 			clear(a.reached)
@@ -231,8 +230,7 @@ func (a *auditor) reachable(num, rev int) bool {
 	return set == nil || set[num]
 }
 
-// reach collects the numbers of all objects that can be reached. It is false
-// where one of them cannot be read.
+// reach collects the numbers of all reachable objects. It is false if one of them cannot be read.
 func reach(d *Document, from Object, set map[int]bool) bool {
 	todo := []Object{from}
 	for len(todo) > 0 {
@@ -265,9 +263,8 @@ func reach(d *Document, from Object, set map[int]bool) bool {
 	return true
 }
 
-// objectStream reads the objects in an object stream (ISO 32000-2, 7.5.7):
-// their numbers are in the tables of the same revision, once, and they follow
-// each other.
+// objectStream reads the objects in an object stream (ISO 32000-2, 7.5.7): each is in the tables of
+// the same revision once, and they are contiguous.
 func (a *auditor) objectStream(p place) error {
 	d, err := a.as(int(p.rev))
 	if err != nil {
@@ -361,8 +358,8 @@ func (a *auditor) contents(p place, os *objectStream) error {
 	return nil
 }
 
-// encryption wants one key for all revisions: whoever adds, drops or changes it
-// later makes other bytes of what was signed.
+// encryption checks that all revisions have the same encryption: adding, removing or changing it
+// would turn the signed bytes into other content.
 func (a *auditor) encryption() error {
 	now := a.doc.trailer.Get("Encrypt")
 	for i, r := range a.doc.revisions[1:] {
@@ -380,11 +377,11 @@ func (a *auditor) encryption() error {
 	return nil
 }
 
-// packedEntries compares the tables with the object streams they name. A
-// stream may not be replaced while objects in it count.
+// packedEntries compares the tables with the object streams they name. A stream may not be replaced
+// while objects in it are in use.
 func (a *auditor) packedEntries() error {
 	in := -1
-	var holder []state // of the stream that was asked about last: neighbours share it
+	var holder []state // of the stream looked up last, since neighbours share it
 	for i := range a.states {
 		s := &a.states[i]
 		if s.entry.kind != entryInStream {
@@ -405,7 +402,7 @@ func (a *auditor) packedEntries() error {
 			k = slipPackNot
 		default:
 			until := a.last + 1
-			if i+1 < len(a.states) && a.states[i+1].num == s.num { // said again
+			if i+1 < len(a.states) && a.states[i+1].num == s.num { // repeated by a later revision
 				until = a.replaced(int(s.num), int(s.rev))
 			}
 			if now, _ := inForce(holder, until-1); now != e {

@@ -6,10 +6,10 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// sections looks at the chain of cross-reference sections by itself.
+// sections checks the chain of cross-reference sections itself.
 func (a *auditor) sections() error {
 	d := a.doc
-	highest := 0 // number in use so far
+	highest := 0 // highest number in use so far
 	for _, r := range d.revisions {
 		sections := d.sections[r.first : r.first+r.count]
 		for k, s := range sections {
@@ -27,7 +27,7 @@ func (a *auditor) sections() error {
 	return nil
 }
 
-// section looks at one of them.
+// section checks one of them.
 func (a *auditor) section(r Revision, i int) {
 	d := a.doc
 	s := d.sections[i]
@@ -48,14 +48,14 @@ func (a *auditor) section(r Revision, i int) {
 	if _, odd := s.trailer.Get("Prev").(Real); odd {
 		note(slipPrev)
 	}
-	// The two sections of a linearised original are the only ones in that order.
+	// Only the two sections of a linearised original may be in that order.
 	linearised := d.revisions[0].count == 2 && d.revisions[0].first == i
 	if i+1 < len(d.sections) && d.sections[i+1].offset >= s.offset && !linearised {
 		note(slipPrevBehind)
 	}
 }
 
-// highest is the largest number of an object that a section has in use.
+// highest is the largest object number in use in a section.
 func (s *section) highest() int {
 	if s == nil {
 		return 0
@@ -70,8 +70,7 @@ func (s *section) highest() int {
 	return 0
 }
 
-// beyondSize: numbers from Size on are undefined to some readers (ISO 32000-2,
-// table 15).
+// beyondSize: object numbers from Size on are undefined for some readers (ISO 32000-2, table 15).
 func (a *auditor) beyondSize(note func(*Kind, ...any), s *section, trailer *Dict) {
 	if s.stream {
 		trailer = s.trailer
@@ -91,11 +90,10 @@ func (a *auditor) beyondSize(note func(*Kind, ...any), s *section, trailer *Dict
 	}
 }
 
-// hybrid compares a table with the stream beside it (ISO 32000-2, 7.5.8.4).
-// All readers take the table where it has an object in use. Some take a line
-// that says free for the end of it, although the stream defines the object.
-// Some producers copy XRefStm from an earlier trailer, and the stream then
-// hides what the revisions between say to some readers.
+// hybrid compares a table with the stream beside it (ISO 32000-2, 7.5.8.4). All readers use the
+// table if it has an object in use. Some take a free entry as final, although the stream defines
+// the object. Some producers copy XRefStm from an earlier trailer, and the stream then hides the
+// entries of the revisions between from some readers.
 func (a *auditor) hybrid(note func(*Kind, ...any), i int) {
 	d := a.doc
 	s := d.sections[i]
@@ -124,9 +122,8 @@ func (a *auditor) hybrid(note func(*Kind, ...any), i int) {
 	}
 }
 
-// linearised: a reader that believes the linearisation dictionary takes the
-// section behind it for the newest. It does so while the length stated there
-// is that of the file.
+// linearised: a reader that trusts the linearisation dictionary takes the section behind it for the
+// newest, as long as the length stated there is that of the file.
 func (a *auditor) linearised() error {
 	d := a.doc
 	if k := a.before; k != nil && k.stated != d.size {
@@ -151,7 +148,7 @@ func (a *auditor) linearised() error {
 		return err
 	})
 	if err != nil || dict == nil || !dict.Has("Linearized") {
-		return nil // what is wrong with an object is found where it is read
+		return nil // problems of an object are reported where it is read
 	}
 	if ref, indirect := dict.Get("L").(Ref); indirect {
 		a.depend(ref.Num)

@@ -2,34 +2,33 @@ package pdf
 
 import "maps"
 
-// Audited is what an audit without findings leaves for that of the same file
-// with updates behind it, such as a signature: its bytes are the same, so that
-// only the updates are read, and what they do to the rest is told by what the
-// rest depends on.
+// Audited is the result of an audit without findings, for auditing the same file with appended
+// updates, such as a signature: since its bytes are the same, only the updates are read, and their
+// effect on the rest follows from what the rest depends on.
 type Audited struct {
 	size, startxref int64
 	revisions       int
 	end             int64 // of its last object or table
-	stated          int64 // length that a linearisation states; 0: none
-	// depends are numbers of objects that are referred to and not there, or not
-	// with that generation, and those of lengths of streams: what an update says
-	// of them changes the meaning of what refers to them.
+	stated          int64 // length stated by a linearisation dictionary; 0: none
+	// depends are the numbers of objects that are referenced but missing, or have another
+	// generation, and those of indirect stream lengths: an update of these changes the meaning of
+	// what refers to them.
 	depends map[int]bool
 	packed  map[int64][]int32
-	kept    int // numbers in packed
-	// sections are those of its cross-reference chain, which are not read again.
-	// Documents share them, and none changes them.
+	kept    int // number of objects in packed
+	// sections are those of its cross-reference chain, so that they need not be read again.
+	// Documents share them read-only.
 	sections []*section
 }
 
-// maxAudited bounds what is kept of one audit, in numbers of objects;
-// maxSections what is kept of its sections, in entries.
+// maxAudited bounds what is kept of one audit, in object numbers; maxSections bounds its sections,
+// in entries.
 const (
 	maxAudited  = 4096
 	maxSections = 4 * maxAudited
 )
 
-// section is the one at an offset, nil where it is not known.
+// section is the one at an offset, or nil.
 func (k *Audited) section(off int64) *section {
 	if k != nil {
 		for _, s := range k.sections {
@@ -41,11 +40,11 @@ func (k *Audited) section(off int64) *section {
 	return nil
 }
 
-// Audited is what Audit leaves where it found none; else nil.
+// Audited is the result of an Audit without findings, else nil.
 func (d *Document) Audited() *Audited { return d.audited }
 
-// goOn takes over what is known of the document that this one begins with.
-func (a *auditor) goOn() {
+// resume uses what is known of the document that this one begins with.
+func (a *auditor) resume() {
 	k := a.doc.audited
 	a.doc.audited = nil
 	if k != nil && a.doc.repaired == nil && k.updates(a.doc) {
@@ -53,7 +52,7 @@ func (a *auditor) goOn() {
 	}
 }
 
-// begin is where the layout is to be read from.
+// begin is where layout starts reading.
 func (a *auditor) begin() int64 {
 	if a.before == nil {
 		return 0
@@ -61,7 +60,7 @@ func (a *auditor) begin() int64 {
 	return a.before.end
 }
 
-// depend notes that what was read depends on what the tables say of a number.
+// depend records that the audit depends on the tables' entry of a number.
 func (a *auditor) depend(num int) {
 	if a.depends == nil {
 		a.depends = map[int]bool{}
@@ -71,7 +70,7 @@ func (a *auditor) depend(num int) {
 	}
 }
 
-// audited is what a search that came to its end leaves.
+// audited is the result of a complete audit.
 func (a *auditor) audited() *Audited {
 	d := a.doc
 	out := &Audited{size: d.size, startxref: d.startxref, revisions: len(d.revisions), end: a.end, stated: a.stated, depends: a.depends, packed: a.packed}
@@ -87,9 +86,9 @@ func (a *auditor) audited() *Audited {
 	return out
 }
 
-// updates says whether the document is one that was audited with updates behind
-// it that leave everything in it as it was: they define objects that are new, or
-// in the place of others, and in their own bytes.
+// updates reports whether the document is the audited one with appended updates that leave
+// everything in it unchanged: they define new objects, or replace others, and within their own
+// bytes.
 func (k *Audited) updates(d *Document) bool {
 	n := len(d.revisions) - k.revisions
 	if n < 1 || d.base > 0 || d.size <= k.size {
@@ -105,7 +104,7 @@ func (k *Audited) updates(d *Document) bool {
 		}
 		for _, r := range s.runs {
 			for i, e := range r.entries {
-				if !k.leaves(before, r.first+i, e) {
+				if !k.unaffectedBy(before, r.first+i, e) {
 					return false
 				}
 			}
@@ -114,9 +113,8 @@ func (k *Audited) updates(d *Document) bool {
 	return true
 }
 
-// leaves says whether an entry of an update leaves what stands before it as it
-// was.
-func (k *Audited) leaves(before []*section, num int, e entry) bool {
+// unaffectedBy reports whether an entry of an update does not affect what precedes it.
+func (k *Audited) unaffectedBy(before []*section, num int, e entry) bool {
 	was, known := lookup(before, num)
 	switch {
 	case k.depends[num]:

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Build makes a new document of objects, which are numbered from 1 on; the
-// first is the catalog. trailer holds further entries of the trailer.
+// Build makes a new document from objects, numbered from 1; the first is the catalog. trailer has
+// more entries of the trailer.
 func Build(objects []string, trailer string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
@@ -26,9 +26,8 @@ func Build(objects []string, trailer string) []byte {
 	return b.Bytes()
 }
 
-// WinAnsi encodes and escapes a text as the inside of a literal string for the
-// standard fonts. Letters that they lack are written as Latin ones: a name that
-// can be read is better than question marks.
+// WinAnsi encodes and escapes a text as the content of a literal string for the standard fonts.
+// Unsupported letters are replaced by Latin ones: a readable name is better than question marks.
 func WinAnsi(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -48,8 +47,8 @@ func WinAnsi(s string) string {
 	return b.String()
 }
 
-// latin writes a letter in plain Latin ones: without its marks, or as Greek
-// (ELOT 743) and Bulgarian are transliterated in passports; else "?".
+// latin transliterates a letter to plain Latin: without diacritics, or as Greek (ELOT 743) and
+// Bulgarian are transliterated in passports; else "?".
 func latin(c rune) string {
 	for _, d := range norm.NFD.String(string(c)) {
 		if d < 0x7f {

@@ -9,14 +9,14 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Revision is a state of the document that was saved: the original, or one
-// incremental update. Revisions are numbered from 1.
+// Revision is a saved state of the document: the original, or one incremental update. Revisions are
+// numbered from 1.
 type Revision struct {
 	Number int
 	// XRef is the offset of its cross-reference section.
 	XRef int64
-	// EOF is the offset right after its %%EOF marker, End the one after the
-	// line end behind it. Both are 0 where no marker was found.
+	// EOF is the offset right after its %%EOF marker, End the one after the following line end.
+	// Both are 0 if there is no marker.
 	EOF, End int64
 
 	first int // index into the document's sections, which are newest first
@@ -73,7 +73,7 @@ type marker struct {
 	eof, end int64
 }
 
-// marker reads the one at an offset.
+// marker reads the marker at an offset.
 func (d *Document) marker(off int64) (m marker, ok bool) {
 	buf, err := d.read(off, 128)
 	if err != nil {
@@ -129,7 +129,7 @@ func (d *Document) follow(off int64) error {
 		if err != nil {
 			return wrapMalformed(sectionName(off), err)
 		}
-		total += s.count() + s.hybrid.count() // also where it is shared: it is gone through again
+		total += s.count() + s.hybrid.count() // also if it is shared: it is traversed again
 		if total > limits.PDFObjects {
 			return errMalformed(sectionName(off), "more than %d objects", limits.PDFObjects)
 		}
@@ -160,8 +160,7 @@ func prevOf(trailer *Dict) (int64, error) {
 	return 0, errors.New("no number in Prev")
 }
 
-// joinHybrid reads the stream beside a table, once where several tables name
-// it.
+// joinHybrid reads the stream beside a table, once if several tables name it.
 func (d *Document) joinHybrid(s *section, known map[int64]*section) error {
 	at, ok := s.trailer.Get("XRefStm").(Integer)
 	if !ok || s.stream {
@@ -181,9 +180,9 @@ func (d *Document) joinHybrid(s *section, known map[int64]*section) error {
 	return nil
 }
 
-// group finds where the revision of each section ends. The two sections of a
-// linearised file are one revision: the first stands near the beginning and
-// is the one that the marker at the end points to.
+// group finds where the revision of each section ends. The two sections of a linearised file are
+// one revision: the first is near the beginning and is the one that the marker at the end points
+// to.
 func (d *Document) group() {
 	d.revisions = d.revisions[:0]
 	for i := len(d.sections) - 1; i >= 0; i-- {
@@ -207,7 +206,7 @@ func (d *Document) markerAfter(s *section) marker {
 	}
 	at := s.end
 	i := bytes.Index(buf, []byte("startxref"))
-	if i < 0 { // linearised files have a long padding there
+	if i < 0 { // linearised files have long padding there
 		end := bytes.LastIndexFunc(buf, func(r rune) bool { return r > 0xff || class[byte(r)] != classSpace })
 		if at += int64(end + 1); end == len(buf)-1 {
 			return marker{}
@@ -226,8 +225,8 @@ func (d *Document) markerAfter(s *section) marker {
 // Revisions lists the revisions from the oldest to the newest.
 func (d *Document) Revisions() []Revision { return d.revisions }
 
-// At opens the document as it was when revision n was the last, once. It shares
-// what was parsed of the structure, not the objects.
+// At opens the document as of revision n. The result is cached. It shares the parsed structure, not
+// the objects.
 func (d *Document) At(n int) (*Document, error) {
 	if n < 1 || n > len(d.revisions) {
 		return nil, fmt.Errorf("revision %d of %d", n, len(d.revisions))
@@ -242,12 +241,12 @@ func (d *Document) At(n int) (*Document, error) {
 		crypt: d.crypt, cache: make(map[int]Object), work: d.work,
 	}
 	for i := range c.revisions {
-		c.revisions[i].first -= r.first // the sections of later ones are gone
+		c.revisions[i].first -= r.first // the sections of later ones are removed
 	}
 	c.trailer = c.sections[0].trailer
 	if r.End > 0 {
 		c.size = 0
-		for _, before := range c.revisions { // some stand in another order
+		for _, before := range c.revisions { // some are in another order
 			c.size = max(c.size, before.End)
 		}
 	}
@@ -261,7 +260,7 @@ func (d *Document) At(n int) (*Document, error) {
 // mostEarlier bounds the earlier revisions that a document keeps open.
 const mostEarlier = 64
 
-// Definition says that a revision defines an object.
+// Definition is the definition of an object in a revision.
 type Definition struct {
 	Ref    Ref
 	Free   bool
@@ -279,14 +278,13 @@ func definition(num int, e entry) Definition {
 	return Definition{Ref: Ref{num, int(e.gen)}, Free: true}
 }
 
-// Where tells where an object is defined now; ok is false when nothing does.
+// Where returns where an object is currently defined; ok is false if it is not.
 func (d *Document) Where(num int) (Definition, bool) {
 	e, ok := d.lookup(num)
 	return definition(num, e), ok && e.kind != entryFree
 }
 
-// DefinedIn is the number of the newest revision that defines an object, 0
-// when none does.
+// DefinedIn is the number of the newest revision that defines an object, or 0.
 func (d *Document) DefinedIn(num int) int {
 	for n := len(d.revisions); n > 0; n-- {
 		r := d.revisions[n-1]
@@ -299,7 +297,7 @@ func (d *Document) DefinedIn(num int) int {
 	return 0
 }
 
-// Blank reports whether a stretch of the file holds nothing but white space.
+// Blank reports whether a range of the file is only white space.
 func (d *Document) Blank(from, to int64) bool {
 	for from < to {
 		buf, err := d.read(from, int(min(to-from, 64<<10)))

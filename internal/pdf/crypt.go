@@ -23,12 +23,12 @@ const (
 	methodAES256 // the file's key
 )
 
-// crypt is the standard security handler of an open document (ISO 32000-2,
-// 7.6.4), revisions 2 to 6.
+// crypt is the standard security handler of an open document (ISO 32000-2, 7.6.4), revisions 2 to
+// 6.
 type crypt struct {
 	key      []byte
-	other    []byte // to readers that take the password for the owner's first; nil: the same
-	ref      Ref    // of the encryption dictionary, whose strings are in clear
+	other    []byte // for readers that try the owner's password first; nil: the same
+	ref      Ref    // of the encryption dictionary, whose strings are not encrypted
 	str, stm method
 	eff      method
 	filters  map[Name]method
@@ -65,12 +65,12 @@ func (d *Document) unlock(password string) error {
 		return fmt.Errorf("encrypted document: %w", ades.ErrPassword)
 	}
 	d.crypt = c
-	clear(d.cache) // what was read until now was not decrypted
+	clear(d.cache) // objects read until now were not decrypted
 	d.streams = nil
 	return nil
 }
 
-// choose settles which method applies to strings and streams.
+// choose determines which method applies to strings and streams.
 func (c *crypt) choose(d *Document, dict *Dict, s *security) error {
 	c.metadata = s.encryptMetadata
 	switch s.version {
@@ -183,7 +183,7 @@ func aesOpen(key, data []byte) ([]byte, error) {
 	cipher.NewCBCDecrypter(b, data[:16]).CryptBlocks(out, data[16:])
 	pad := int(out[len(out)-1])
 	if pad < 1 || pad > 16 {
-		return out, nil // padding left out by some producers
+		return out, nil // some producers omit the padding
 	}
 	return out[:len(out)-pad], nil
 }
@@ -206,8 +206,7 @@ func aesSeal(key, data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// decrypt returns the object with its strings in clear. Stream data are
-// decrypted when they are read.
+// decrypt returns the object with decrypted strings. Stream data is decrypted when it is read.
 func (c *crypt) decrypt(o Object, ref Ref) (Object, error) {
 	switch x := o.(type) {
 	case String:
@@ -250,7 +249,7 @@ func (c *crypt) decryptDict(d *Dict, ref Ref) error {
 	return nil
 }
 
-// streamMethod is what applies to the data of one stream.
+// streamMethod is the method that applies to the data of a stream.
 func (c *crypt) streamMethod(dict *Dict) method {
 	if dict.Get("Type") == Name("XRef") {
 		return methodIdentity
@@ -279,8 +278,8 @@ func (c *crypt) streamMethod(dict *Dict) method {
 	return c.stm
 }
 
-// Sealing is 0 for a stream that is encrypted as the document's streams and strings
-// are, and else tells the other ways apart. Some readers know none of them.
+// Sealing is 0 for a stream that is encrypted like the document's other streams and strings, and
+// otherwise identifies the different ways. Some readers do not support these.
 func (d *Document) Sealing(s *Stream) int {
 	if d.crypt == nil {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Date writes a time as PDF does: D:20260301120000+01'00'.
+// Date formats a time in PDF syntax: D:20260301120000+01'00'.
 func Date(t time.Time) String {
 	_, off := t.Zone()
 	sign := '+'
@@ -21,7 +21,7 @@ func Date(t time.Time) String {
 	return String{Bytes: []byte(s)}
 }
 
-// ParseDate reads a date; parts may be missing from the right.
+// ParseDate parses a date; parts may be missing from the right.
 func ParseDate(s string) (time.Time, bool) {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "D:")
 	if len(s) < 4 {

@@ -11,61 +11,56 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Options say how a document may be opened. The zero value is strict and knows
-// only the empty password.
+// Options say how to open a document. The zero value is strict and tries only the empty password.
 type Options struct {
 	// Password of an encrypted document, the user's or the owner's.
 	Password string
-	// Repair allows to look for the objects of a file whose cross-reference
-	// chain is broken.
+	// Repair allows scanning a file with a broken cross-reference chain for its objects.
 	Repair bool
-	// Lenient reads objects whose syntax is broken as other readers do, and Rebuild
-	// looks for the objects also where the chain can be followed. They are for
-	// documents that are written anew.
+	// Lenient reads objects with broken syntax like other readers do, and Rebuild scans for objects
+	// even if the chain is intact. They are for documents that are rewritten.
 	Lenient, Rebuild bool
-	// Context ends the reading when it is done, and carries the budget of the
-	// document (see limits.Budget); nil never ends. Without a budget the
-	// document has one of its own, of limits.PDFMemory.
+	// Context cancels reading, and carries the budget of the document (see limits.Budget); nil
+	// never ends. Without a budget the document has its own, of limits.PDFMemory.
 	Context context.Context
-	// Audited is of a document that this one begins with, byte for byte; nil: none
-	// is known. What was found there is not looked for again.
+	// Audited is that of a document which this one begins with, byte for byte, or nil. What it
+	// knows is not read again.
 	Audited *Audited
 }
 
-// Document is an open PDF file. It reads lazily from its source and is not
-// safe for use by several goroutines at once.
+// Document is an open PDF file. It reads lazily from its source and is not safe for concurrent use.
 type Document struct {
 	src  ades.Source
-	base int64 // junk before the header, where offsets are counted from there
+	base int64 // data before the header, if offsets are counted from there
 	size int64 // from the header on
 
 	sections  []*section        // newest first
 	revisions []Revision        // oldest first
-	earlier   map[int]*Document // as of revisions before
+	earlier   map[int]*Document // as of earlier revisions
 	trailer   *Dict
 	repaired  error
 	startxref int64
-	prefix    int64 // junk before the header
-	entered   int64 // entries of all sections
+	prefix    int64 // length of the data before the header
+	entered   int64 // number of entries of all sections
 	crypt     *crypt
 
 	cache   map[int]Object
-	loading []int                 // numbers of the objects that are being read
-	weighs  int64                 // bytes in the cache, about
-	paid    int64                 // bytes of them that the budget knows of
+	loading []int                 // numbers of the objects being read
+	weighs  int64                 // estimated size of the cache
+	paid    int64                 // part of it that the budget knows of
 	streams map[int]*objectStream // by number
 	work    *work
 	audited *Audited // of this one, or of one that it begins with
-	way     Reading  // how it is read otherwise; 0: as this package does
+	way     Reading  // another way to read it; 0: that of this package
 	mending mending
 }
 
-// errMalformed builds the error for bad input.
+// errMalformed makes an error about bad input.
 func errMalformed(where, format string, args ...any) error {
 	return ades.Malformed("PDF", where, format, args...)
 }
 
-// wrapMalformed keeps errors that are typed already.
+// wrapMalformed wraps errors that are not typed yet.
 func wrapMalformed(where string, err error) error {
 	if err == nil {
 		return nil
@@ -97,7 +92,7 @@ func Open(src ades.Source, opts Options) (*Document, error) {
 		return nil, fmt.Errorf("open PDF: %w", err)
 	}
 	if err != nil && d.base > 0 && !errors.Is(err, ades.ErrPassword) {
-		// Some count their offsets from the first byte, junk included.
+		// Some producers count offsets from the first byte of the file.
 		d.work.win = d.work.win[:0]
 		whole := &Document{src: src, size: src.Size(), prefix: d.prefix, cache: make(map[int]Object), work: d.work}
 		if whole.structure(opts.Password) == nil {
@@ -141,13 +136,13 @@ func (d *Document) header() error {
 	d.base, d.prefix = int64(at), int64(at)
 	d.size -= d.base
 	if d.base > 0 {
-		d.work.win = d.work.win[:0] // what it holds was counted from the first byte
+		d.work.win = d.work.win[:0] // its contents were counted from the first byte
 	}
 	return nil
 }
 
-// Prefix is the number of bytes before the header, whether offsets are counted
-// from the header or not.
+// Prefix is the number of bytes before the header, whether or not offsets are counted from the
+// header.
 func (d *Document) Prefix() int64 { return d.prefix }
 
 // Base is the number of bytes before the header.
@@ -156,8 +151,8 @@ func (d *Document) Base() int64 { return d.base }
 // Size is the length of the file from the header on.
 func (d *Document) Size() int64 { return d.size }
 
-// Repaired is nil unless the cross-reference chain was broken and the objects
-// had to be searched for; then it says what was broken.
+// Repaired is nil unless the cross-reference chain was broken and the file was scanned for objects;
+// then it says what was broken.
 func (d *Document) Repaired() error { return d.repaired }
 
 // Trailer is the newest trailer dictionary.
@@ -166,8 +161,8 @@ func (d *Document) Trailer() *Dict { return d.trailer }
 // Encrypted reports whether the document has an encryption dictionary.
 func (d *Document) Encrypted() bool { return d.crypt != nil }
 
-// read returns up to n bytes at an offset, fewer only at the end of the file.
-// The slice is good until the next call.
+// read returns up to n bytes at an offset, fewer only at the end of the file. The slice is valid
+// until the next call.
 func (d *Document) read(off int64, n int) ([]byte, error) {
 	if off < 0 || off > d.size {
 		return nil, io.ErrUnexpectedEOF
@@ -195,12 +190,12 @@ func (d *Document) read(off int64, n int) ([]byte, error) {
 	return w.win[:n], nil
 }
 
-// ReadAt gives access to the bytes of the file, counted from the header.
+// ReadAt reads bytes of the file, counted from the header.
 func (d *Document) ReadAt(p []byte, off int64) (int, error) {
 	return d.src.ReadAt(p, d.base+off)
 }
 
-// parse runs f over a growing window from off on until it no longer falls short.
+// parse calls f with a growing window from off until it suffices.
 func (d *Document) parse(off int64, f func(*parser) error) error {
 	const small, usual = 2048, 16 << 10 // dictionaries; signatures
 	for n := 512; ; n *= 4 {
@@ -214,14 +209,14 @@ func (d *Document) parse(off int64, f func(*parser) error) error {
 		p := d.work.parser(lexer{buf: buf, base: off, last: off+int64(len(buf)) >= d.size})
 		err = f(p)
 		used := int64(len(buf))
-		if err == nil && n > small { // the rest was not looked at
+		if err == nil && n > small { // the rest was not used
 			used = max(small, int64(p.pos))
 		}
 		d.work.parsedBy(p)
 		if err := d.work.parse(used); err != nil {
 			return err
 		}
-		if err != errShort { // it is never wrapped
+		if err != errShort { // never wrapped
 			return err
 		}
 		if n >= limits.PDFObjectSize {
@@ -230,7 +225,7 @@ func (d *Document) parse(off int64, f func(*parser) error) error {
 	}
 }
 
-// Get returns the object of a reference; nil (null) when nothing defines it.
+// Get returns the object of a reference; nil (null) if it is undefined.
 func (d *Document) Get(ref Ref) (Object, error) {
 	if o, ok := d.cache[ref.Num]; ok {
 		return o, nil
@@ -254,7 +249,7 @@ func (d *Document) Get(ref Ref) (Object, error) {
 	if d.way == FirstKey {
 		o = firstKeys(o)
 	}
-	d.keep(ref.Num, o, d.work.weight)
+	d.cacheObject(ref.Num, o, d.work.weight)
 	return o, nil
 }
 
@@ -280,8 +275,7 @@ func (d *Document) load(ref Ref, e entry) (Object, error) {
 	return o, nil
 }
 
-// indirect parses the object at an offset, without decryption. A zero ref
-// takes whatever stands there.
+// indirect parses the object at an offset, without decryption. A zero ref accepts any object.
 func (d *Document) indirect(off int64, want Ref) (Object, error) {
 	var (
 		obj  Object
@@ -317,15 +311,14 @@ func (d *Document) indirect(off int64, want Ref) (Object, error) {
 	return s, nil
 }
 
-// streamStart returns the offset of the stream data, or 0 when the object is
-// no stream.
+// streamStart returns the offset of the stream data, or 0 if the object is not a stream.
 func (p *parser) streamStart(obj Object) (int64, error) {
 	p.space()
 	if len(p.buf)-p.pos < 16 && !p.last {
 		return 0, errShort
 	}
 	if _, ok := obj.(*Dict); !ok || len(p.buf)-p.pos < 6 || string(p.buf[p.pos:p.pos+6]) != "stream" {
-		return 0, nil // whatever follows, the object itself is whole
+		return 0, nil // the object itself is complete, whatever follows
 	}
 	p.pos += 6
 	switch {
@@ -342,7 +335,7 @@ func (p *parser) streamStart(obj Object) (int64, error) {
 // Resolve follows references to a direct object.
 func (d *Document) Resolve(o Object) (Object, error) { return ResolveBy(o, d.Get) }
 
-// ResolveBy follows references to a direct object, with what get has for each.
+// ResolveBy follows references to a direct object, using get.
 func ResolveBy(o Object, get func(Ref) (Object, error)) (Object, error) {
 	for range 32 {
 		ref, ok := o.(Ref)
@@ -357,8 +350,7 @@ func ResolveBy(o Object, get func(Ref) (Object, error)) (Object, error) {
 	return nil, errMalformed("", "chain of references too long")
 }
 
-// Dict resolves to a dictionary (that of a stream included); nil when the
-// object is something else.
+// Dict resolves to a dictionary (including that of a stream); nil if the object is something else.
 func (d *Document) Dict(o Object) (*Dict, error) {
 	o, err := d.Resolve(o)
 	if err != nil {
@@ -373,7 +365,7 @@ func (d *Document) Dict(o Object) (*Dict, error) {
 	return nil, nil
 }
 
-// Array resolves to an array; nil when the object is something else.
+// Array resolves to an array; nil if the object is something else.
 func (d *Document) Array(o Object) (Array, error) {
 	o, err := d.Resolve(o)
 	if err != nil {
@@ -414,7 +406,7 @@ func (d *Document) Number(o Object) (float64, bool) {
 	return 0, false
 }
 
-// Name resolves to a name, empty when the object is something else.
+// Name resolves to a name; empty if the object is something else.
 func (d *Document) Name(o Object) Name {
 	o, err := d.Resolve(o)
 	if err != nil {
@@ -424,14 +416,12 @@ func (d *Document) Name(o Object) Name {
 	return n
 }
 
-// Text resolves to a text string as UTF-8, empty when the object is something
-// else.
+// Text resolves to a text string as UTF-8; empty if the object is something else.
 func (d *Document) Text(o Object) string {
 	return DecodeText(d.StringBytes(o))
 }
 
-// StringBytes resolves to the bytes of a string, nil when the object is
-// something else.
+// StringBytes resolves to the bytes of a string; nil if the object is something else.
 func (d *Document) StringBytes(o Object) []byte {
 	o, err := d.Resolve(o)
 	if err != nil {

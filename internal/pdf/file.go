@@ -8,21 +8,21 @@ import (
 	"io"
 )
 
-// File writes a whole new document, object by object, with one table of
-// cross-references at its end. Nothing that was written is kept in memory.
+// File writes a new document, object by object, with one cross-reference table at its end. It keeps
+// nothing in memory.
 type File struct {
 	w       *bufio.Writer
 	n       int64
-	offsets []int64 // by number, from 1; 0: reserved and not written (yet)
+	offsets []int64 // by number, from 1; 0: reserved but not written (yet)
 	crypt   *crypt
 	encrypt *Dict
-	like    *Document // whose encryption it has; nil: its own, or none
+	like    *Document // the document whose encryption it shares, or nil
 }
 
 // NewFile begins a document of a version, such as 1.7.
 func NewFile(w io.Writer, version string) *File {
 	f := &File{w: bufio.NewWriterSize(w, 64<<10)}
-	_ = f.write([]byte("%PDF-" + version + "\n%\xE2\xE3\xCF\xD3\n")) // an error comes again at Close
+	_ = f.write([]byte("%PDF-" + version + "\n%\xE2\xE3\xCF\xD3\n")) // Close returns the error again
 	return f
 }
 
@@ -32,14 +32,13 @@ func (f *File) write(b []byte) error {
 	return err
 }
 
-// Reserve gives out the number of an object that will be written later; one
-// that never is, is null.
+// Reserve returns the number of an object to be written later; if it never is, it is null.
 func (f *File) Reserve() Ref {
 	f.offsets = append(f.offsets, 0)
 	return Ref{Num: len(f.offsets)}
 }
 
-// Put writes an object that was reserved.
+// Put writes a reserved object.
 func (f *File) Put(ref Ref, o Object) error {
 	if err := f.begin(ref); err != nil {
 		return err
@@ -59,8 +58,7 @@ func (f *File) begin(ref Ref) error {
 	return f.write(fmt.Appendf(nil, "%d 0 obj\n", ref.Num))
 }
 
-// PutStream writes a stream whose data, encoded as dict says, are read from r:
-// size bytes of them.
+// PutStream writes a stream of size bytes from r, encoded as dict says.
 func (f *File) PutStream(ref Ref, dict *Dict, r io.Reader, size int64) error {
 	if err := f.begin(ref); err != nil {
 		return err
@@ -98,8 +96,8 @@ func (f *File) PutStream(ref Ref, dict *Dict, r io.Reader, size int64) error {
 	return f.write([]byte("\nendstream\nendobj\n"))
 }
 
-// Close writes the table and the trailer, with an ID of its own where the trailer
-// has none. The writer underneath stays open.
+// Close writes the table and the trailer, with a new ID if the trailer has none. It does not close
+// the underlying writer.
 func (f *File) Close(trailer *Dict) error {
 	t := trailer.Clone()
 	if !t.Has("ID") {
@@ -112,7 +110,7 @@ func (f *File) Close(trailer *Dict) error {
 	if f.encrypt != nil {
 		ref := f.Reserve()
 		seal := f.crypt
-		f.crypt = nil // its own strings are in clear
+		f.crypt = nil // the trailer's strings are not encrypted
 		err := f.Put(ref, f.encrypt)
 		f.crypt = seal
 		if err != nil {
@@ -138,10 +136,10 @@ func (f *File) Close(trailer *Dict) error {
 	return f.w.Flush()
 }
 
-// maxTableOffset is the largest offset that the ten digits of a table hold.
+// maxTableOffset is the largest offset that fits into the ten digits of a table.
 const maxTableOffset = 9_999_999_999
 
-// table writes the offsets; what was never written is free.
+// table writes the offsets; objects that were never written are free.
 func (f *File) table() error {
 	b := fmt.Appendf(nil, "xref\n0 %d\n", len(f.offsets)+1)
 	free := []int{0}

@@ -14,8 +14,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// filter decodes one step of a filter chain. odd says what other readers may
-// decode to something else, "" where the data are written as the standard says.
+// filter decodes one step of a filter chain. odd says what other readers may decode differently, ""
+// if the data conforms to the standard.
 func (d *Document) filter(name Name, parms *Dict, data []byte) (out []byte, odd string, err error) {
 	switch name {
 	case "FlateDecode", "Fl":
@@ -36,7 +36,7 @@ func (d *Document) filter(name Name, parms *Dict, data []byte) (out []byte, odd 
 		return ascii85(data)
 	case "RunLengthDecode", "RL":
 		return d.work.runLength(data)
-	case "Crypt": // dealt with by the security handler
+	case "Crypt": // done by the security handler
 		return data, oddCrypt, nil
 	}
 	return nil, "", errUnsupported
@@ -44,12 +44,11 @@ func (d *Document) filter(name Name, parms *Dict, data []byte) (out []byte, odd 
 
 var errUnsupported = errors.New("filter not supported")
 
-// errDamaged is that of data which no filter of their kind wrote. What they decode
-// to before the damage comes with it.
+// errDamaged: data is not valid for its filter. It is returned along with what was decoded before
+// the damage.
 var errDamaged = errors.New("damaged data")
 
-// ended is what is odd about bytes behind the end of the data. A line end
-// belongs to what holds the data.
+// ended reports bytes behind the end of the data. A line end belongs to the enclosing object.
 func ended(rest []byte) string {
 	if len(rest) > 2 || len(bytes.Trim(rest, "\r\n")) > 0 {
 		return oddTail
@@ -59,7 +58,7 @@ func ended(rest []byte) string {
 
 var errTooLarge = fmt.Errorf("stream inflates to more than %d bytes", limits.PDFStream)
 
-// inflaters are kept: a new one costs more than most streams.
+// inflaters is a pool: a new one costs more than decoding most streams.
 var inflaters sync.Pool
 
 func inflater(src *bytes.Reader) (io.ReadCloser, error) {
@@ -69,14 +68,14 @@ func inflater(src *bytes.Reader) (io.ReadCloser, error) {
 	return zlib.NewReader(src)
 }
 
-// pieces hold what a stream that is only judged decodes to, bit by bit: made for
-// each, they were a third of the time that a page of text takes.
+// pieces are buffers for streams that are only judged: allocating them took a third of the time of
+// a page of text.
 var pieces = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// inflate is lenient in one point: where the data are cut or damaged it gives
-// what came before, as other readers do. Those read on behind some damage.
+// inflate is lenient in one point: if the data is truncated or damaged it returns what came before,
+// as other readers do. Some read on behind certain damage.
 //
-// A stream that is only judged is not kept: look sees it piece by piece.
+// A stream that is only judged is not kept: look gets it piece by piece.
 func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, error) {
 	src := bytes.NewReader(data)
 	r, err := inflater(src)
@@ -85,7 +84,7 @@ func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, er
 	}
 	defer inflaters.Put(r)
 	most := int64(len(data))*limits.PDFRatio + 1024
-	room := w.allowance(8 * int64(len(data))) // few streams need more, and for those the caches go later
+	room := w.allowance(8 * int64(len(data))) // few streams need more; for those the caches are emptied later
 	bound := min(room, most)
 	var out []byte
 	if look == nil {
@@ -97,7 +96,7 @@ func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, er
 		defer pieces.Put(piece)
 		out = piece[:0]
 	}
-	var before, looked int64 // bytes that were let go, and at the last look at the context
+	var before, looked int64 // bytes discarded, and at the last check of the context
 	for {
 		if look != nil {
 			look(out)
@@ -142,8 +141,8 @@ func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, er
 	}
 }
 
-// predictor is what the parameters of a filter say about one. row is the number
-// of bytes of a row, without its tag.
+// predictor are the predictor parameters of a filter. row is the number of bytes of a row, without
+// its tag.
 type predictor struct{ kind, row, tag, pixel, bits int }
 
 func (d *Document) predictor(parms *Dict) (p predictor, err error) {
@@ -186,8 +185,8 @@ func (d *Document) predicted(parms *Dict, data []byte, f func([]byte) ([]byte, s
 	return out, odd, cmp.Or(bad, err)
 }
 
-// judgeFlate is what filter says of a deflated stream, without what it decodes
-// to: to make room for that was two thirds of the time that a picture takes.
+// judgeFlate judges a deflated stream like filter, without keeping the output: allocating that took
+// two thirds of the time of a picture.
 func (d *Document) judgeFlate(parms *Dict, data []byte) (odd string, err error) {
 	p, err := d.predictor(parms)
 	if err != nil {
@@ -197,7 +196,7 @@ func (d *Document) judgeFlate(parms *Dict, data []byte) (odd string, err error) 
 		err = errTIFF(p.bits)
 	}
 	var size int64
-	var kind byte // the first tag that none of the PNG filters has
+	var kind byte // the first tag that is not a PNG filter
 	at := int64(-1)
 	_, odd, flaw := d.work.inflate(data, func(piece []byte) {
 		if p.tag == 1 { // the tags of the rows that begin in this piece
@@ -212,7 +211,7 @@ func (d *Document) judgeFlate(parms *Dict, data []byte) (odd string, err error) 
 	if flaw != nil {
 		return odd, flaw
 	}
-	if at >= 0 && at+1 < size { // a tag without a row counts for nothing
+	if at >= 0 && at+1 < size { // a tag without a row does not count
 		err = errPredictor(kind)
 	}
 	if p.kind != 0 && size%int64(p.row+p.tag) != 0 {
@@ -248,8 +247,7 @@ func tiffPredictor(data []byte, row, pixel, bits int) ([]byte, error) {
 	return data, nil
 }
 
-// pngPredictor undoes the PNG filters in place: the output is never ahead of
-// the input.
+// pngPredictor undoes the PNG filters in place: output never overtakes input.
 func pngPredictor(data []byte, row, pixel int) ([]byte, error) {
 	out := data[:0]
 	prior := make([]byte, row)
@@ -349,8 +347,8 @@ func asciiHex(data []byte) (out []byte, odd string, err error) {
 	return out, odd, nil
 }
 
-// ascii85 skips the mark that PostScript tools write before the data; to
-// others its tilde is their end.
+// ascii85 skips the <~ that PostScript tools write before the data; some readers take its tilde for
+// the end.
 func ascii85(data []byte) (out []byte, odd string, err error) {
 	if rest, marked := bytes.CutPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("<~")); marked {
 		data, odd = rest, "a mark before its data"
@@ -387,10 +385,9 @@ func ascii85(data []byte) (out []byte, odd string, err error) {
 	return endGroup(out, group, n, odder(odd, oddEnd))
 }
 
-// endGroup decodes the last n characters. Readers fill such a group up in
-// different ways, which give the same bytes where it was written as the
-// standard says (ISO 32000-2, 7.4.3): as the first characters of a group that
-// ends in zeros.
+// endGroup decodes the last n characters. Readers pad such a group in different ways, which give
+// the same bytes if it was written as the standard says (ISO 32000-2, 7.4.3): as the first
+// characters of a group that ends in zeros.
 func endGroup(out []byte, group uint64, n int, odd string) ([]byte, string, error) {
 	if n == 0 {
 		return out, odd, nil

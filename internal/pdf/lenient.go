@@ -2,14 +2,13 @@ package pdf
 
 import "bytes"
 
-// What follows reads objects whose syntax is broken as other readers do: what
-// stands where it cannot stand is passed over. It serves documents that are
-// written anew, and no verdict.
+// Lenient parsing of objects with broken syntax, like other readers do: unexpected tokens are
+// skipped. It is for documents that are rewritten, and never for a verdict.
 
-// lenient says whether the parser reads so.
+// lenient reports whether the parser is in that mode.
 func (p *parser) lenient() bool { return p.work != nil && p.work.lenient }
 
-// closing are the words that end an object, whatever is open in it.
+// closing reports whether a word ends an object even if it is incomplete.
 func closing(w []byte) bool {
 	switch string(w) {
 	case "endobj", "stream", "endstream", "obj", "xref", "trailer", "startxref":
@@ -18,9 +17,9 @@ func closing(w []byte) bool {
 	return false
 }
 
-// over says whether the object ends here although it is not complete. err is that
-// of looking for more.
-func (p *parser) over(err error) bool {
+// ended reports whether the object ends here although it is incomplete. err is that of reading
+// more.
+func (p *parser) ended(err error) bool {
 	if err != nil {
 		return err != errShort && p.last && p.pos >= len(p.buf)
 	}
@@ -33,8 +32,7 @@ func (p *parser) over(err error) bool {
 	return err == nil && closing(w)
 }
 
-// outOfPlace says whether what begins with c is neither a key nor the end of a
-// dictionary.
+// outOfPlace reports whether c begins neither a key nor the end of a dictionary.
 func (p *parser) outOfPlace(c byte) bool {
 	if c == '>' {
 		return p.pos+1 < len(p.buf) && p.buf[p.pos+1] != '>'
@@ -42,8 +40,8 @@ func (p *parser) outOfPlace(c byte) bool {
 	return c != '/'
 }
 
-// pass goes over one object, or over a character that begins none.
-func (p *parser) pass() error {
+// skipObject skips one object, or a character that begins none.
+func (p *parser) skipObject() error {
 	at := p.pos
 	_, err := p.object()
 	if err == nil && p.pos == at {
@@ -52,8 +50,8 @@ func (p *parser) pass() error {
 	return err
 }
 
-// looseHex reads a hexadecimal string without the characters that are none of its.
-func (p *parser) looseHex() (String, error) {
+// lenientHex parses a hexadecimal string, ignoring invalid characters.
+func (p *parser) lenientHex() (String, error) {
 	n := bytes.IndexByte(p.buf[p.pos+1:], '>')
 	if n < 0 {
 		return String{}, p.end()

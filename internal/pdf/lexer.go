@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// errShort says that the window ended before the object did: the caller reads
-// more of the file and tries again.
+// errShort: the window ended before the object did. The caller reads more of the file and tries
+// again.
 var errShort = errors.New("unexpected end of file")
 
 const (
@@ -64,8 +64,8 @@ func (l *lexer) end() error {
 	return errShort
 }
 
-// space skips white space and comments. At the end of a window that is not the
-// last it stays short, so that a token is never cut.
+// space skips white space and comments. It may reach the end of a window; unless that is the last,
+// callers then read more, so that a token is never split.
 func (l *lexer) space() {
 	for l.pos < len(l.buf) {
 		c := l.buf[l.pos]
@@ -91,7 +91,7 @@ func (l *lexer) peek() (byte, error) {
 	return l.buf[l.pos], nil
 }
 
-// word reads a run of regular characters, whole.
+// word reads a run of regular characters.
 func (l *lexer) word() ([]byte, error) {
 	start := l.pos
 	for l.pos < len(l.buf) && class[l.buf[l.pos]] == classRegular {
@@ -103,7 +103,7 @@ func (l *lexer) word() ([]byte, error) {
 	return l.buf[start:l.pos], nil
 }
 
-// nextWord reads one behind white space.
+// nextWord reads the word after white space.
 func (l *lexer) nextWord() ([]byte, error) {
 	if _, err := l.peek(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (l *lexer) nextWord() ([]byte, error) {
 	return l.word()
 }
 
-// keyword consumes exactly this word.
+// keyword reads exactly this word.
 func (l *lexer) keyword(want string) error {
 	w, err := l.nextWord()
 	if err == nil && string(w) != want {
@@ -135,7 +135,7 @@ func (l *lexer) integer() (int64, error) {
 	return n, nil
 }
 
-// generation looks whether "gen R" follows a number, and goes over it.
+// generation reads "gen R" after a number, if it follows.
 func (l *lexer) generation() (gen int64, ok bool, err error) {
 	at := l.pos
 	l.space()
@@ -203,8 +203,7 @@ func unescapeName(w []byte) Name {
 	return Name(out)
 }
 
-// parenthesised goes over a string in parentheses, and returns it with them; nil
-// where it does not end.
+// parenthesised reads a string in parentheses, including them; nil if it does not end.
 func (l *lexer) parenthesised() []byte {
 	depth := 0
 	for i := l.pos; i < len(l.buf); i++ {
@@ -282,7 +281,7 @@ func (l *lexer) hex() (String, error) {
 	}
 	body := l.buf[l.pos+1 : l.pos+1+n]
 	out := make([]byte, (n+1)/2)
-	done, _ := hex.Decode(out, body) // as far as there is no white space, as in all of a signature
+	done, _ := hex.Decode(out, body) // up to the first white space; a signature has none
 	rest, err := l.hexRest(out[:done], body, 2*done)
 	if err != nil {
 		return String{}, err
@@ -291,7 +290,7 @@ func (l *lexer) hex() (String, error) {
 	return String{Bytes: rest, Hex: true}, nil
 }
 
-// hexRest reads digits one by one, white space between them.
+// hexRest decodes digits one by one, skipping white space.
 func (l *lexer) hexRest(out, body []byte, from int) ([]byte, error) {
 	high, half := int8(0), false
 	for i, c := range body[from:] {

@@ -6,15 +6,15 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// The two codes of LZWDecode that stand for no data.
+// The two codes of LZWDecode that are not data, and the size of the table.
 const (
 	lzwClear = 256
 	lzwEnd   = 257
 	lzwCodes = 4096
 )
 
-// lzwCode is a string of the table, by where it stands in what was decoded: a
-// new one is the previous string with the byte that came after it.
+// lzwCode is a string of the table, by its position in the output: a new one is the previous string
+// with the byte that followed.
 type lzwCode struct{ start, length int }
 
 type lzwDecoder struct {
@@ -26,8 +26,8 @@ type lzwDecoder struct {
 	room        int
 }
 
-// lzw decodes the variable-width LZW of PDF, most significant bit first; early
-// means that the width grows one code before it must.
+// lzw decodes the variable-width LZW of PDF, most significant bit first; early means that the width
+// grows one code earlier than necessary.
 func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) {
 	d := &lzwDecoder{room: int(w.allowance(limits.PDFStream))}
 	d.out = make([]byte, 0, min(d.room, 4*len(data)))
@@ -39,7 +39,7 @@ func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) 
 	var acc uint32
 	bits := 0
 	first := true
-	for i, b := range data { // codes are wider than a byte: one at most ends here
+	for i, b := range data { // codes are wider than a byte, so at most one ends here
 		acc = acc<<8 | uint32(b)
 		bits += 8
 		if bits < d.width {
@@ -58,7 +58,7 @@ func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) 
 			d.reset()
 			continue
 		}
-		if d.next == lzwCodes { // some readers begin a new table by themselves
+		if d.next == lzwCodes { // some readers begin a new table at this point
 			odd = odder(odd, "a full table without a clear code")
 		}
 		if err := d.emit(code); err != nil {
@@ -79,7 +79,7 @@ func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) 
 
 func (d *lzwDecoder) reset() { d.next, d.width, d.prev = lzwEnd+1, 9, lzwCode{} }
 
-// emit appends the string of a code and learns the next one.
+// emit appends the string of a code and adds the next one to the table.
 func (d *lzwDecoder) emit(code int) error {
 	if code > d.next || code > lzwEnd && d.prev.length == 0 || code == d.next && d.next >= lzwCodes {
 		return fmt.Errorf("%w: code %d out of table", errDamaged, code)
@@ -94,8 +94,7 @@ func (d *lzwDecoder) emit(code int) error {
 		d.out = append(d.out, byte(code))
 	} else {
 		s = d.table[code]
-		// The string may end in the byte that it begins with, which is not there
-		// yet: so it is copied from the front.
+		// The string may end in its own first byte, which is not there yet, so copy from the front.
 		d.out = append(d.out, d.out[s.start:min(s.start+s.length, at)]...)
 		if len(d.out)-at < s.length {
 			d.out = append(d.out, d.out[at])

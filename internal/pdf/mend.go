@@ -6,22 +6,20 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// bulky reports whether a stream is a picture, a font or a file, and draws nothing
-// by itself.
+// bulky reports whether a stream is a picture, a font or a file, which draws nothing itself.
 func bulky(d *Dict) bool {
 	kind, sub := d.Get("Type"), d.Get("Subtype")
 	return kind == Name("Image") || sub == Name("Image") || kind == Name("EmbeddedFile") || sub == Name("EmbeddedFile") ||
 		d.Has("Length1") || d.Has("Length2") || d.Has("Length3")
 }
 
-// mending is what is known of the streams of a document that is written anew: those
-// that need mending, and those that do not.
+// mending records which streams of a rewritten document need mending.
 type mending struct {
 	known   map[Ref]bool
-	decoded int64 // bytes that finding out took
+	decoded int64 // bytes decoded to determine that
 }
 
-// mostJudged bounds them: about two seconds.
+// mostJudged bounds them to about two seconds.
 const mostJudged = limits.PDFInflate
 
 func (d *Document) needsMending(s *Stream) (bool, error) {
@@ -30,7 +28,7 @@ func (d *Document) needsMending(s *Stream) (bool, error) {
 	if known || d.mending.decoded >= mostJudged || size > limits.PDFStream/4 {
 		return need, nil
 	}
-	odd, cost, err := d.judge(s, bulky(s.Dict), limits.PDFStream)
+	odd, cost, err := d.judgeStream(s, bulky(s.Dict), limits.PDFStream)
 	if interrupted(err) {
 		return false, err
 	}
@@ -42,16 +40,15 @@ func (d *Document) needsMending(s *Stream) (bool, error) {
 	return odd != "", nil
 }
 
-// Mended writes a stream anew that readers decode in different ways, so that all
-// decode it alike: to what comes before the damage, which is what most of them
-// show; to nothing where they find nothing to draw in it; and as it stands behind a
-// filter that the standard does not have. Any other stream is to be copied as it is:
-// then Mended is nil. It is for documents that are opened with Lenient.
+// Mended rewrites a stream that readers decode differently, so that all decode it alike: to what
+// precedes the damage, which is what most of them show; to nothing if they draw nothing; and
+// unchanged after a filter that is not in the standard. For any other stream Mended is nil, and it
+// is copied unchanged. It is for documents opened with Lenient.
 func (d *Document) Mended(s *Stream) (*Stream, error) {
 	switch s.Dict.Get("F").(type) {
 	case nil, Name, Array:
 	default:
-		return nil, nil // its data are in another file
+		return nil, nil // its data is in another file
 	}
 	if need, err := d.needsMending(s); err != nil || !need {
 		return nil, err
@@ -69,10 +66,10 @@ func (d *Document) Mended(s *Stream) (*Stream, error) {
 	case interrupted(err) || errors.Is(err, limits.ErrBudget):
 		return nil, err
 	case err != nil && !errors.Is(err, errUnsupported):
-		return nil, nil // what is said of its encoding is out of bounds
+		return nil, nil // its encoding parameters are out of bounds
 	case err != nil && picture(names[done]) && !bulky(dict) && !dict.Has("Width"):
 		data = nil
-	case err != nil && picture(names[done]): // it stays, and what comes behind it
+	case err != nil && picture(names[done]): // the picture filter and those after it are kept
 		var rest, with Array
 		for i := done; i < len(names); i++ {
 			rest = append(rest, names[i])

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Object is one of: nil (null), Bool, Integer, Real, Name, String, Array,
-// *Dict, *Stream, Ref; and, in what is to be written, Raw and *Placeholder.
+// Object is one of: nil (null), Bool, Integer, Real, Name, String, Array, *Dict, *Stream, Ref; and,
+// for writing, Raw and *Placeholder.
 type Object any
 
 // Bool is true or false.
@@ -17,11 +17,10 @@ type Bool bool
 // Integer is a whole number.
 type Integer int64
 
-// Real is a number as it was written, so that it can be written again without
-// a change.
+// Real is a number in its original spelling, so that it can be written unchanged.
 type Real string
 
-// Float is the value of the number; zero when it is no number at all.
+// Float is the value of the number, or zero if it is invalid.
 func (r Real) Float() float64 {
 	f, err := strconv.ParseFloat(string(r), 64)
 	if err != nil {
@@ -30,7 +29,7 @@ func (r Real) Float() float64 {
 	return f
 }
 
-// lenientFloat reads forms that other readers let pass ("--1.5", "12.-3").
+// lenientFloat parses forms that other readers accept ("--1.5", "12.-3").
 func lenientFloat(s string) float64 {
 	neg := false
 	for len(s) > 0 && (s[0] == '-' || s[0] == '+') {
@@ -53,9 +52,9 @@ type Name string
 // String is a string object after unescaping and decryption.
 type String struct {
 	Bytes []byte
-	Hex   bool // it stood, or is to stand, between angle brackets
-	// Clear: it stood in an encrypted document and could not be decrypted.
-	// Readers make nothing of it, or something else.
+	Hex   bool // it is written in angle brackets
+	// Clear: it is in an encrypted document and could not be decrypted. Readers show nothing for
+	// it, or something else.
 	Clear bool
 }
 
@@ -75,7 +74,7 @@ func (r Ref) String() string {
 // IsZero reports whether the reference points to nothing.
 func (r Ref) IsZero() bool { return r == Ref{} }
 
-// Span is a stretch of the file, from Start up to End.
+// Span is a range of the file.
 type Span struct {
 	Start, End int64
 }
@@ -84,8 +83,8 @@ type Span struct {
 type Entry struct {
 	Key   Name
 	Value Object
-	// Span is where the value stands in the file; empty inside an object
-	// stream and in what was made in memory.
+	// Span is where the value is in the file; empty inside an object stream and for objects made in
+	// memory.
 	Span Span
 }
 
@@ -94,8 +93,8 @@ type Dict struct {
 	Entries []Entry
 }
 
-// NewDict makes a dictionary from keys and values in turn. It is meant for
-// literals: a key that is no Name panics.
+// NewDict makes a dictionary from alternating keys and values. It is for literals: it panics if a
+// key is not a Name.
 func NewDict(pairs ...Object) *Dict {
 	d := &Dict{Entries: make([]Entry, 0, len(pairs)/2)}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -104,8 +103,7 @@ func NewDict(pairs ...Object) *Dict {
 	return d
 }
 
-// find returns the last entry of that key: where a key is repeated, that is
-// the one most readers use.
+// find returns the last entry with a key: most readers use that one if a key is repeated.
 func (d *Dict) find(key Name) *Entry {
 	if d == nil {
 		return nil
@@ -118,7 +116,7 @@ func (d *Dict) find(key Name) *Entry {
 	return nil
 }
 
-// Get returns the value of a key as it stands, nil when it is absent.
+// Get returns the unresolved value of a key, or nil.
 func (d *Dict) Get(key Name) Object {
 	if e := d.find(key); e != nil {
 		return e.Value
@@ -126,10 +124,10 @@ func (d *Dict) Get(key Name) Object {
 	return nil
 }
 
-// Has reports whether the key is there, be it with null.
+// Has reports whether the key is present, even with null.
 func (d *Dict) Has(key Name) bool { return d.find(key) != nil }
 
-// Span returns where the value of a key stands in the file.
+// Span returns where the value of a key is in the file.
 func (d *Dict) Span(key Name) (Span, bool) {
 	e := d.find(key)
 	if e == nil || e.Span.End == 0 {
@@ -147,13 +145,12 @@ func (d *Dict) Set(key Name, value Object) {
 	d.Entries = append(d.Entries, Entry{Key: key, Value: value})
 }
 
-// Delete takes a key out.
+// Delete removes a key.
 func (d *Dict) Delete(key Name) {
 	d.Entries = slices.DeleteFunc(d.Entries, func(e Entry) bool { return e.Key == key })
 }
 
-// Repeated names the keys that occur more than once: no honest producer writes
-// them, and readers differ in which one they use.
+// Repeated lists the keys that occur more than once, which readers resolve differently.
 func (d *Dict) Repeated() []Name {
 	var out []Name
 	seen := make(map[Name]bool, len(d.Entries))
@@ -166,15 +163,15 @@ func (d *Dict) Repeated() []Name {
 	return out
 }
 
-// Clone copies the dictionary, not the objects in it.
+// Clone copies the dictionary, but not the objects in it.
 func (d *Dict) Clone() *Dict {
 	c := &Dict{Entries: make([]Entry, len(d.Entries), len(d.Entries)+4)}
 	copy(c.Entries, d.Entries)
 	return c
 }
 
-// Stream is a dictionary with data. The data of a stream that was read stay in
-// the file until they are asked for with [Document.Data].
+// Stream is a dictionary with data. The data of a stream that was read remains in the file until
+// [Document.Data] reads it.
 type Stream struct {
 	Dict *Dict
 	// Data of a stream made in memory, encoded as its Filter says.
@@ -184,14 +181,14 @@ type Stream struct {
 	ref  Ref  // for decryption
 }
 
-// Span is where the encoded data stand in the file.
+// Span is where the encoded data is in the file.
 func (s *Stream) Span() Span { return s.span }
 
-// Raw is written as it stands.
+// Raw is written unchanged.
 type Raw string
 
-// Placeholder is a stretch of the update to be filled in later: the update
-// writes Open, Size times Fill and Close, and remembers where.
+// Placeholder is a range of the update to be filled in later: the update writes Open, Size times
+// Fill and Close, and records the position.
 type Placeholder struct {
 	Open, Close string
 	Fill        byte
@@ -199,11 +196,11 @@ type Placeholder struct {
 	Offset      int64 // from the start of the update; set by Bytes
 }
 
-// Len is the length of the whole stretch.
+// Len is the length of the whole range.
 func (p *Placeholder) Len() int { return len(p.Open) + p.Size + len(p.Close) }
 
-// Equal compares two objects by value; streams by dictionary and, when both
-// stand in the file, by the place of their data.
+// Equal compares two objects by value; streams by dictionary and, if both are in the file, by the
+// position of their data.
 func Equal(a, b Object) bool {
 	switch x := a.(type) {
 	case String:
@@ -228,7 +225,7 @@ func Equal(a, b Object) bool {
 	return a == b
 }
 
-// equalDicts takes null for absent, as ISO 32000 does.
+// equalDicts treats null as absent, like ISO 32000.
 func equalDicts(a, b *Dict) bool {
 	for _, e := range a.Entries {
 		if !Equal(a.Get(e.Key), b.Get(e.Key)) {

@@ -2,12 +2,12 @@ package pdf
 
 import "bytes"
 
-// mostOperators bounds the content streams that are looked into.
+// mostOperators bounds the operators read from a content stream.
 const mostOperators = 2_000_000
 
-// Operators calls do for the operators of a content stream in turn with their
-// operands, until it returns false (ISO 32000-2, 7.8.2). What is not understood
-// is left out, pictures within the stream too: then it is false.
+// Operators calls do for each operator of a content stream with its operands, until it returns
+// false (ISO 32000-2, 7.8.2). Inline images and anything not understood are skipped; whole is then
+// false.
 func Operators(b []byte, do func(op string, args []Object) bool) (whole bool) {
 	b = append(bytes.Clone(b), '\n')
 	p := &parser{lexer: lexer{buf: b, base: -1}}
@@ -27,7 +27,7 @@ func Operators(b []byte, do func(op string, args []Object) bool) (whole bool) {
 			p.pos, p.depth, p.items, p.entries = at, 0, p.items[:0], p.entries[:0]
 			o, err := p.object()
 			if err == errShort {
-				return false // what is open is never closed
+				return false // unclosed at the end of the stream
 			}
 			if err != nil {
 				whole, args = false, nil

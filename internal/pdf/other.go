@@ -4,10 +4,9 @@ import (
 	"slices"
 )
 
-// Other opens the document as of revision n in one of the ways in which other
-// readers take it. Left are the numbers of objects that way leaves out. It is
-// nil where that way leads to no document at all: a reader that comes to such
-// an end takes another.
+// Other opens the document as of revision n in one of the ways in which other readers read it. left
+// has the numbers of objects to leave out, for the ways that need it. It is nil if no document
+// results: a reader then uses another way.
 func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, error) {
 	at := d
 	if n < len(d.revisions) {
@@ -23,7 +22,7 @@ func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, erro
 	case Rebuilt:
 		return c.rebuilt()
 	case Found:
-		return c.found()
+		return c.withUnlisted()
 	case LeftOut:
 		c.keepOnly(func(num int) bool { return !left[num] })
 	case Sealed:
@@ -61,11 +60,10 @@ func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, erro
 	return &c, nil
 }
 
-// Unsealed are the other ways in which readers decrypt a document. Of one that
-// leaves its metadata in clear some know only the streams that the catalog and its
-// pages name so, some go by the Type. Where strings and streams are under different
-// filters, poppler takes those that the version has by itself. A password that is
-// the user's and the owner's may wrap two keys.
+// Unsealed returns the other ways in which readers decrypt a document. If its metadata is not
+// encrypted, some readers recognise only the streams that the catalog and its pages reference as
+// metadata, others go by Type. If strings and streams have different filters, poppler uses the
+// default of the version. A password that is both the user's and the owner's may give two keys.
 func (d *Document) Unsealed() (ways Reading) {
 	if d.crypt == nil {
 		return 0
@@ -79,7 +77,7 @@ func (d *Document) Unsealed() (ways Reading) {
 	return ways
 }
 
-// keepOnly takes the other numbers out of all tables.
+// keepOnly removes all other numbers from the tables.
 func (d *Document) keepOnly(keep func(num int) bool) {
 	d.sections = slices.Clone(d.sections)
 	for i, s := range d.sections {
@@ -104,12 +102,12 @@ func (s *section) keepOnly(keep func(num int) bool) *section {
 	return &o
 }
 
-// rebuilt makes the tables anew from what stands in the file, as most readers do
-// when they find them broken. The encryption stays the same.
+// rebuilt makes new tables from the objects in the file, as most readers do if they find them
+// broken. The encryption does not change.
 func (d *Document) rebuilt() (*Document, error) {
 	seal, root := d.crypt, d.trailer.Get("Root")
 	d.crypt = nil
-	objects, err := d.tableAnew()
+	objects, err := d.scanTable()
 	if err != nil || len(objects) == 0 {
 		return nil, err
 	}
@@ -126,8 +124,8 @@ func (d *Document) rebuilt() (*Document, error) {
 	return d, nil
 }
 
-// found fills what the tables leave open with what stands in the file.
-func (d *Document) found() (*Document, error) {
+// withUnlisted adds objects in the file that the tables do not define.
+func (d *Document) withUnlisted() (*Document, error) {
 	c := *d
 	c.way = 0
 	r, err := c.rebuilt()
@@ -147,8 +145,8 @@ func (d *Document) found() (*Document, error) {
 	return d, nil
 }
 
-// firstKeys keeps the first entry of each key that stands twice, in dictionaries
-// where poppler finds that one: large ones, and lists of fonts.
+// firstKeys keeps the first entry of each repeated key, in the dictionaries in which poppler finds
+// that one: large ones, and lists of fonts.
 func firstKeys(o Object) Object {
 	switch x := o.(type) {
 	case Array:
@@ -159,7 +157,7 @@ func firstKeys(o Object) Object {
 		firstKeys(x.Dict)
 	case *Dict:
 		if (len(x.Entries) >= manyKeys || listsFonts(x)) && len(x.Repeated()) > 0 {
-			slices.Reverse(x.Entries) // the last that is found is then the first that was written
+			slices.Reverse(x.Entries) // so that the last one found is the first one written
 		}
 		for i := range x.Entries {
 			x.Entries[i].Value = firstKeys(x.Entries[i].Value)
@@ -168,8 +166,8 @@ func firstKeys(o Object) Object {
 	return o
 }
 
-// listsFonts reports whether a dictionary may be one of fonts by their names: it
-// holds nothing but references and dictionaries.
+// listsFonts reports whether a dictionary may be a list of fonts by name: it has only references
+// and dictionaries.
 func listsFonts(d *Dict) bool {
 	return !slices.ContainsFunc(d.Entries, func(e Entry) bool {
 		switch e.Value.(type) {

@@ -24,20 +24,20 @@ func (r Rect) Array() Array {
 	return Array{Float(r.LLX), Float(r.LLY), Float(r.URX), Float(r.URY)}
 }
 
-// Page is a page with what it inherits.
+// Page is a page with its inherited attributes.
 type Page struct {
 	Ref      Ref
 	Dict     *Dict
 	Index    int // from 0
 	MediaBox Rect
-	CropBox  Rect // what a viewer shows; within MediaBox
+	CropBox  Rect // the displayed area; within MediaBox
 	Rotate   int  // clockwise: 0, 90, 180 or 270
 }
 
-// ErrNoPage says that the document has no such page.
+// ErrNoPage: the document has no such page.
 var ErrNoPage = fmt.Errorf("page %w", ades.ErrNotFound)
 
-// noPage is ErrNoPage with the page that was asked for, counted as people do.
+// noPage is ErrNoPage with the requested page, counted from 1.
 type noPage struct{ asked, pages int }
 
 func (e *noPage) Error() string {
@@ -46,7 +46,7 @@ func (e *noPage) Error() string {
 
 func (e *noPage) Unwrap() error { return ErrNoPage }
 
-// PageCount is the number of pages that the page tree claims.
+// PageCount is the number of pages according to the page tree.
 func (d *Document) PageCount() (int, error) {
 	root, _, err := d.pageRoot()
 	if err != nil {
@@ -78,8 +78,8 @@ func (d *Document) pageRoot() (*Dict, Ref, error) {
 	return root, ref, nil
 }
 
-// Page returns the page of that index, counted from 0; negative indexes count
-// from the end, -1 being the last. Only the branch that leads there is read.
+// Page returns the page with an index, counted from 0; negative indexes count from the end, -1
+// being the last. Only the branch that leads there is read.
 func (d *Document) Page(index int) (*Page, error) {
 	n, err := d.PageCount()
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *Document) Page(index int) (*Page, error) {
 
 var errPageFound = errors.New("page found")
 
-// inherited are the attributes that page tree nodes hand down.
+// inherited are the attributes inherited from page tree nodes.
 type inherited struct {
 	media, crop Object
 	rotate      Object
@@ -222,7 +222,7 @@ func (d *Document) Rect(o Object) (Rect, bool) {
 	return Rect{min(v[0], v[2]), min(v[1], v[3]), max(v[0], v[2]), max(v[1], v[3])}, true
 }
 
-// Visible is the size of the page as a viewer shows it, rotation applied.
+// Visible is the size of the page as displayed, with rotation.
 func (p *Page) Visible() (width, height float64) {
 	if p.Rotate%180 == 90 {
 		return p.CropBox.Height(), p.CropBox.Width()
@@ -230,8 +230,8 @@ func (p *Page) Visible() (width, height float64) {
 	return p.CropBox.Width(), p.CropBox.Height()
 }
 
-// Place turns a rectangle given as a viewer sees the page (origin at the lower
-// left corner of the visible area, rotation applied) into user space.
+// Place converts a rectangle on the page as displayed (origin at the lower left corner of the
+// visible area, rotation applied) to user space.
 func (p *Page) Place(r Rect) Rect {
 	b := p.CropBox
 	switch p.Rotate {
@@ -245,8 +245,8 @@ func (p *Page) Place(r Rect) Rect {
 	return Rect{b.LLX + r.LLX, b.LLY + r.LLY, b.LLX + r.URX, b.LLY + r.URY}
 }
 
-// PageOf returns the page with that reference. Its Index is -1: it is reached
-// from below.
+// PageOf returns the page with that reference. Its Index is -1, since the page tree is not
+// traversed.
 func (d *Document) PageOf(ref Ref) (*Page, error) {
 	dict, err := d.Dict(ref)
 	if err != nil {
@@ -265,7 +265,7 @@ func (d *Document) PageOf(ref Ref) (*Page, error) {
 			return nil, err
 		}
 	}
-	_ = w.leaf(dict, ref, in) // it always says that it found the page
+	_ = w.leaf(dict, ref, in) // always reports that it found the page
 	return p, nil
 }
 

@@ -6,29 +6,29 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// parser builds objects out of tokens.
+// parser builds objects from tokens.
 type parser struct {
 	lexer
 	depth int
 
-	// Members of the dictionaries and arrays that are open, the innermost last:
-	// each takes the memory that it needs when it is closed, and no more.
+	// Members of the open dictionaries and arrays, innermost last, so that each is allocated once,
+	// with its final size, when it is closed.
 	entries []Entry
 	items   []Object
 
 	work  *work
-	built int64 // bytes of the objects built, about
-	limit int64 // where the budget is asked again
-	spent int64 // bytes of the budget that were asked for
+	built int64 // estimated bytes of the objects built
+	limit int64 // where the budget is charged again
+	spent int64 // bytes charged to the budget
 }
 
-// build counts n bytes of what is built.
+// build accounts for n bytes of objects.
 func (p *parser) build(n int) error {
 	if p.built += int64(n); p.built < p.limit || p.work == nil {
 		return nil
 	}
 	if !p.work.budget.Try(parserStep) {
-		p.work.forget()
+		p.work.dropCaches()
 		if err := p.work.budget.Spend(parserStep); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (p *parser) object() (Object, error) {
 		s, err := p.hex()
 		if err != nil && err != errShort && p.lenient() {
 			p.pos = at
-			s, err = p.looseHex()
+			s, err = p.lenientHex()
 		}
 		if err == nil {
 			err = p.build(len(s.Bytes))
@@ -100,7 +100,7 @@ func (p *parser) scalar() (Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Some producers leave out the space before endobj after a number.
+	// Some producers omit the space before endobj after a number.
 	if n := len(w) - len("endobj"); n > 0 && string(w[n:]) == "endobj" {
 		w, p.pos = w[:n], at+n
 	}
@@ -170,7 +170,7 @@ func (p *parser) array() (Object, error) {
 	first := len(p.items)
 	for {
 		c, err := p.peek()
-		over := p.lenient() && p.over(err)
+		over := p.lenient() && p.ended(err)
 		if err != nil && !over {
 			return nil, err
 		}
@@ -203,12 +203,12 @@ func (p *parser) dict() (Object, error) {
 	first := len(p.entries)
 	for {
 		c, err := p.peek()
-		over := p.lenient() && p.over(err)
+		over := p.lenient() && p.ended(err)
 		if err != nil && !over {
 			return nil, err
 		}
 		if !over && p.lenient() && p.outOfPlace(c) {
-			if err := p.pass(); err != nil {
+			if err := p.skipObject(); err != nil {
 				return nil, err
 			}
 			continue
@@ -249,7 +249,7 @@ func (p *parser) entry(c byte) error {
 	if err != nil {
 		return err
 	}
-	// "/Key >>": some producers leave the value out; it reads as null.
+	// "/Key >>": some producers omit the value; it reads as null.
 	if c == '>' {
 		p.entries = append(p.entries, Entry{Key: key})
 		return nil

@@ -11,7 +11,7 @@ import (
 	"math/big"
 )
 
-// security holds the values of an encryption dictionary.
+// security has the values of an encryption dictionary.
 type security struct {
 	version, revision int
 	length            int // bytes
@@ -59,10 +59,9 @@ func (d *Document) security(dict *Dict) (*security, error) {
 	return s, nil
 }
 
-// open returns the file's key when the password is right for the user or the
-// owner. Where it is right for both and leads to two keys, other is the owner's.
-// Passwords with characters outside ASCII are tried in each form that producers
-// use.
+// open returns the file's key if the password is correct for the user or the owner. If it is
+// correct for both and gives two keys, other is the owner's. Passwords with non-ASCII characters
+// are tried in each encoding that producers use.
 func (s *security) open(password string) (key, other []byte) {
 	var forms [][]byte
 	if s.revision >= 5 {
@@ -88,7 +87,7 @@ func (s *security) try(pw []byte) (key, other []byte) {
 	if s.revision >= 5 {
 		return s.try256(pw[:min(len(pw), 127)])
 	}
-	if key := s.tryUser(pw); key != nil { // U tells one key from all others
+	if key := s.tryUser(pw); key != nil { // U confirms the key
 		return key, nil
 	}
 	return s.tryUser(s.userFromOwner(pw)), nil
@@ -147,7 +146,7 @@ func xorKey(key []byte, x byte) []byte {
 	return out
 }
 
-// userFromOwner is algorithm 7: the owner's password opens the user's.
+// userFromOwner is algorithm 7: the owner's password decrypts the user's.
 func (s *security) userFromOwner(pw []byte) []byte {
 	sum := md5.Sum(pad(pw)) // prescribed
 	key := sum[:]
@@ -169,8 +168,8 @@ func (s *security) userFromOwner(pw []byte) []byte {
 	return user
 }
 
-// try256 is algorithms 2.A, 11 and 12. Each password wraps a key of its own, and
-// nothing says that it is the same one.
+// try256 is algorithms 2.A, 11 and 12. Each password wraps a key of its own, and the two may
+// differ.
 func (s *security) try256(pw []byte) (key, other []byte) {
 	hash := hash6
 	if s.revision == 5 {

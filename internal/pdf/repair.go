@@ -9,24 +9,23 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// found is an object that the scan came across.
-type found struct {
+// scannedObject is an object found by the scan.
+type scannedObject struct {
 	ref    Ref
 	offset int64
 }
 
-// foundCost is what an object that was found takes, in all lists and maps.
+// foundCost is the memory for an object found, in all lists and maps.
 const foundCost = 160
 
-// repair looks for objects and trailers from the first byte to the last. The
-// document then has a single revision.
+// repair scans the whole file for objects and trailers. The document then has a single revision.
 func (d *Document) repair(password string) error {
 	broken := d.repaired
 	d.sections, d.revisions, d.trailer, d.crypt = nil, nil, nil, nil
 	clear(d.cache)
 	d.streams = nil
-	d.work.forgetStreams()
-	objects, err := d.tableAnew()
+	d.work.dropStreamCaches()
+	objects, err := d.scanTable()
 	if err != nil {
 		return err
 	}
@@ -42,9 +41,9 @@ func (d *Document) repair(password string) error {
 	return d.findCatalog(broken)
 }
 
-// tableAnew makes one section, and a trailer, of the objects that stand in the
-// file; what object streams hold is not among them yet.
-func (d *Document) tableAnew() ([]found, error) {
+// scanTable makes one section, and a trailer, of the objects in the file, except for those in
+// object streams.
+func (d *Document) scanTable() ([]scannedObject, error) {
 	objects, trailers, err := d.scan()
 	if err != nil {
 		return nil, err
@@ -61,8 +60,8 @@ func (d *Document) tableAnew() ([]found, error) {
 	return objects, nil
 }
 
-// entriesOf lists objects; of several with one number the last in the file counts.
-func entriesOf(objects []found) map[int]entry {
+// entriesOf lists objects; the last one in the file with a number wins.
+func entriesOf(objects []scannedObject) map[int]entry {
 	all := make(map[int]entry, len(objects))
 	for _, f := range objects {
 		all[f.ref.Num] = entry{offset: f.offset, gen: uint32(f.ref.Gen), kind: entryInFile}
@@ -70,9 +69,9 @@ func entriesOf(objects []found) map[int]entry {
 	return all
 }
 
-// outside leaves out what was found within the data of a stream: a file that is
-// attached as it is has objects too.
-func (d *Document) outside(objects []found) ([]found, error) {
+// outside removes what was found within the data of a stream: an attached file may contain objects
+// too.
+func (d *Document) outside(objects []scannedObject) ([]scannedObject, error) {
 	out := objects[:0:0]
 	end := int64(0)
 	for _, f := range objects {
@@ -91,8 +90,8 @@ func (d *Document) outside(objects []found) ([]found, error) {
 	return out, nil
 }
 
-// findCatalog looks for the catalog where the trailer names none that can be
-// read: the last one in the file that has pages.
+// findCatalog finds the catalog if the trailer has no usable reference to it: the last one in the
+// file that has pages.
 func (d *Document) findCatalog(broken error) error {
 	usable := func(ref Ref) bool {
 		c, err := d.Dict(ref)
@@ -137,14 +136,14 @@ func (d *Document) findCatalog(broken error) error {
 	return nil
 }
 
-// scan finds "num gen obj" and "trailer" wherever they stand.
-func (d *Document) scan() (objects []found, trailers []int64, err error) {
+// scan finds "num gen obj" and "trailer" anywhere.
+func (d *Document) scan() (objects []scannedObject, trailers []int64, err error) {
 	const step, overlap = 256 << 10, 64
 	for at := int64(0); at < d.size; at += step {
 		if err := d.work.ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		// What stands before decides whether digits at the border are a whole number.
+		// The bytes before decide whether digits at the border are a whole number.
 		lead := min(at, int64(len(endOfFile)))
 		buf, err := d.read(at-lead, step+overlap+int(lead))
 		if err != nil {
@@ -181,25 +180,25 @@ func (d *Document) scan() (objects []found, trailers []int64, err error) {
 	return objects, trailers, nil
 }
 
-// objectBefore looks whether "obj" stands at i with two numbers before it.
-func objectBefore(buf []byte, i int) (found, bool) {
+// objectBefore checks whether "obj" is at i with two numbers before it.
+func objectBefore(buf []byte, i int) (scannedObject, bool) {
 	if !bytes.HasPrefix(buf[i:], []byte("obj")) || i+3 < len(buf) && class[buf[i+3]] == classRegular {
-		return found{}, false
+		return scannedObject{}, false
 	}
 	gen, at, ok := numberBefore(buf, i)
 	if !ok || gen > 65535 {
-		return found{}, false
+		return scannedObject{}, false
 	}
 	num, at, ok := numberBefore(buf, at)
 	if !ok || num > limits.PDFObjects || at > 0 && class[buf[at-1]] == classRegular && !bytes.HasSuffix(buf[:at], endOfFile) {
-		return found{}, false // some begin their update right behind the marker
+		return scannedObject{}, false // some updates begin right behind the marker
 	}
-	return found{Ref{int(num), int(gen)}, int64(at)}, true
+	return scannedObject{Ref{int(num), int(gen)}, int64(at)}, true
 }
 
 var endOfFile = []byte("%%EOF")
 
-// beginsObject reports whether the head of an object stands in these bytes.
+// beginsObject reports whether these bytes contain the head of an object.
 func beginsObject(b []byte) bool {
 	for i := 0; ; i++ {
 		k := bytes.Index(b[i:], []byte("obj"))
@@ -213,7 +212,7 @@ func beginsObject(b []byte) bool {
 	}
 }
 
-// numberBefore reads the digits before position i, white space between.
+// numberBefore reads the digits before position i, skipping white space.
 func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
 	end := i
 	for end > 0 && class[buf[end-1]] == classSpace {
@@ -230,9 +229,8 @@ func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
 	return n, at, ok
 }
 
-// rebuildTrailer puts together what trailers and cross-reference streams say,
-// the later ones first.
-func (d *Document) rebuildTrailer(trailers []int64, objects []found) *Dict {
+// rebuildTrailer merges trailers and cross-reference streams; later ones take precedence.
+func (d *Document) rebuildTrailer(trailers []int64, objects []scannedObject) *Dict {
 	out := &Dict{}
 	take := func(t *Dict) {
 		for _, key := range []Name{"Root", "Encrypt", "ID", "Info", "Size"} {
@@ -270,7 +268,7 @@ func (d *Document) trailerAt(off int64) *Dict {
 }
 
 // probe returns the dictionary of an object whose first bytes contain the word.
-func (d *Document) probe(f found, word string) *Dict {
+func (d *Document) probe(f scannedObject, word string) *Dict {
 	buf, err := d.read(f.offset, 512)
 	if err != nil || !bytes.Contains(buf, []byte(word)) {
 		return nil
@@ -288,9 +286,9 @@ func (d *Document) probe(f found, word string) *Dict {
 	return nil
 }
 
-// addCompressed adds the objects inside object streams that stand in the file
-// after, or without, a plain definition of the same number.
-func (d *Document) addCompressed(objects []found) error {
+// addCompressed adds the objects in object streams unless a plain definition of the same number
+// follows in the file.
+func (d *Document) addCompressed(objects []scannedObject) error {
 	all := entriesOf(objects)
 	for _, f := range objects {
 		if all[f.ref.Num].offset != f.offset {
@@ -305,7 +303,7 @@ func (d *Document) addCompressed(objects []found) error {
 			if errors.Is(err, ades.ErrPassword) || errors.Is(err, limits.ErrBudget) || interrupted(err) {
 				return err
 			}
-			continue // one bad stream does not make the rest unreadable
+			continue // one bad stream must not make the rest unreadable
 		}
 		for i, num := range os.numbers {
 			if e, ok := all[num]; !ok || e.kind == entryInStream || e.offset < f.offset {

@@ -10,12 +10,12 @@ import (
 	"io"
 )
 
-// everything is the P entry that permits all there is to permit.
+// everything is the P entry with all permissions.
 const everything = 0xFFFFFFFC
 
-// Encrypt makes the file an encrypted one: AES-256 by revision 6 of the
-// standard security handler (ISO 32000-2, 7.6.4), the password being the
-// user's and the owner's. It comes before the first object.
+// Encrypt encrypts the file: AES-256 by revision 6 of the standard security handler (ISO 32000-2,
+// 7.6.4), with one password for user and owner. It must be called before the first object is
+// written.
 func (f *File) Encrypt(password string) error {
 	if len(f.offsets) > 0 {
 		return errors.New("encrypt a document: objects were written already")
@@ -59,10 +59,9 @@ func (f *File) Encrypt(password string) error {
 	return nil
 }
 
-// EncryptLike makes the file encrypted as another document is: the same key under
-// the same passwords, with the same permissions. It comes before the first
-// object, and the ID of the trailer has to be the other document's, which is part
-// of most keys. A document that is not encrypted makes no difference.
+// EncryptLike encrypts the file like another document: the same key, passwords and permissions. It
+// must be called before the first object is written, and the trailer must have the other document's
+// ID, which is part of most keys. It does nothing if the document is not encrypted.
 func (f *File) EncryptLike(d *Document) error {
 	if d.crypt == nil {
 		return nil
@@ -82,10 +81,10 @@ func (f *File) EncryptLike(d *Document) error {
 	return nil
 }
 
-// Encrypts says whether the file is encrypted as a document is.
+// Encrypts reports whether the file is encrypted like a document.
 func (f *File) Encrypts(d *Document) bool { return f.like == d }
 
-// direct puts the objects in place of the references to them.
+// direct replaces references by their objects.
 func (d *Document) direct(o Object, depth int) (Object, error) {
 	if depth > 8 {
 		return nil, errMalformed("trailer/Encrypt", "nests too deep")
@@ -117,7 +116,7 @@ func (d *Document) direct(o Object, depth int) (Object, error) {
 	return o, nil
 }
 
-// wrapKey is the other way of unwrapKey.
+// wrapKey is the inverse of unwrapKey.
 func wrapKey(kek, key []byte) ([]byte, error) {
 	b, err := aes.NewCipher(kek)
 	if err != nil {
@@ -128,19 +127,19 @@ func wrapKey(kek, key []byte) ([]byte, error) {
 	return out, nil
 }
 
-// sealedSize is what size bytes become: a vector, and whole padded blocks.
+// sealedSize is the encrypted size of size bytes: a vector, and whole padded blocks.
 func sealedSize(size int64) int64 { return 16 + size + 16 - size%16 }
 
-// sealer encrypts as it is read.
+// sealer encrypts while reading.
 type sealer struct {
 	r    io.Reader
 	mode cipher.BlockMode
-	buf  []byte // in clear
-	out  []byte // sealed, to be read
+	buf  []byte // plaintext
+	out  []byte // ciphertext, to be read
 	done bool
 }
 
-// sealReader reads the encryption of what r reads: AES-CBC behind a vector.
+// sealReader reads r encrypted: AES-CBC after a vector.
 func sealReader(key []byte, r io.Reader) (io.Reader, error) {
 	b, err := aes.NewCipher(key)
 	if err != nil {
@@ -167,7 +166,7 @@ func (s *sealer) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next seals the next stretch; the last one is padded.
+// next encrypts the next piece; the last one is padded.
 func (s *sealer) next() error {
 	n, err := io.ReadFull(s.r, s.buf)
 	b := s.buf[:n]

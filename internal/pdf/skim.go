@@ -9,33 +9,31 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// skimmer walks over the tokens of objects without building them. It is
-// stricter than the parser: it takes only what every reader takes in the same
-// way (ISO 32000-2, 7.3), and a dictionary has each key once.
+// skimmer reads the tokens of objects without building them. It is stricter than the parser: it
+// accepts only what every reader interprets alike (ISO 32000-2, 7.3), and each key of a dictionary
+// once.
 type skimmer struct {
 	lexer
 	depth int
-	keys  []skimKey // of the dictionaries that are open, the innermost last
+	keys  []skimKey // of the open dictionaries, innermost last
 	ref   func(Ref) error
-	// soft takes slips behind which the object goes on: another one may follow
-	// that readers make more of.
+	// soft is called for slips after which the object continues: a graver one may follow.
 	soft func(k *Kind, values ...any)
 
-	// most is how large a number may be below the keys where more than 31 bits
-	// are usual: permissions of an encryption, which many write without their
-	// sign, and room for the extent of a signature.
+	// most is the largest number allowed under keys whose values often exceed 31 bits: permissions
+	// of an encryption, often written without sign, and the space in a ByteRange.
 	most int64
 
-	// Of the outermost dictionary.
+	// Facts about the outermost dictionary.
 	isDict bool
 	length Object // Integer or Ref
 	kind   []byte // value of Type
-	coded  bool   // there is a key about filters
+	coded  bool   // it has a key about filters
 	bulk   bool   // it is a picture, a font or a file
-	wide   bool   // it has a whole number of more than 32 bits
+	wide   bool   // it has an integer of more than 32 bits
 }
 
-// skimKey is a key of a dictionary, and where its value stands.
+// skimKey is a key of a dictionary, with the position of its value.
 type skimKey struct {
 	name     []byte
 	from, to int
@@ -47,7 +45,7 @@ func (s *skimmer) reset(buf []byte, base int64, last bool) {
 	s.isDict, s.length, s.kind, s.most, s.coded, s.bulk, s.wide = false, nil, nil, 0, false, false, false
 }
 
-// end is like that of the lexer: at the end of the file it is a finding.
+// end is like that of the lexer, but the end of the file is a finding.
 func (s *skimmer) end() error {
 	if s.last {
 		return slip(slipEnds)
@@ -142,8 +140,8 @@ func (s *skimmer) scalar() (ref Ref, isRef bool, err error) {
 	return ref, false, nil
 }
 
-// plainNumber: an optional sign, digits, and at most one point. What a C
-// library prints for infinity, such as -1.#INF, comes from real producers.
+// plainNumber reports whether a word is an optional sign, digits, and at most one point. What C
+// libraries print for infinity, such as -1.#INF, is accepted too, since real producers write it.
 func plainNumber(w []byte) bool {
 	if len(w) > 0 && (w[0] == '-' || w[0] == '+') {
 		w = w[1:]
@@ -165,7 +163,7 @@ func plainNumber(w []byte) bool {
 	return digits+points > 0 && points <= 1
 }
 
-// reference looks whether a number is that of a reference.
+// reference checks whether a number is that of a reference.
 func (s *skimmer) reference(n int64) (ref Ref, isRef bool, err error) {
 	gen, isRef, err := s.generation()
 	if err != nil || !isRef {
@@ -243,8 +241,8 @@ func (s *skimmer) dict() error {
 	}
 }
 
-// manyKeys is from how many keys on poppler sorts a dictionary, and may then find
-// any of two that are equal.
+// manyKeys is the number of keys from which on poppler sorts a dictionary, and may then find either
+// of two equal keys.
 const manyKeys = 32
 
 // entry skims a key and its value.
@@ -307,8 +305,8 @@ func (s *skimmer) entry() error {
 	return err
 }
 
-// repeatedKey finds a key that occurs twice with different values, nil if none
-// does. Some producers write a key again as it was.
+// repeatedKey finds a key that occurs twice with different values, or nil. Some producers repeat a
+// key with the same value.
 func (s *skimmer) repeatedKey(keys []skimKey) []byte {
 	if len(keys) > 24 {
 		seen := make(map[string]*skimKey, len(keys))
@@ -335,7 +333,7 @@ func (s *skimmer) sameValue(a, b *skimKey) bool {
 	return bytes.Equal(s.buf[a.from:a.to], s.buf[b.from:b.to])
 }
 
-// printable keeps a name from the file short and readable in a message.
+// printable shortens a name from the file and makes it readable in a message.
 func printable(b []byte) string {
 	out := make([]byte, 0, 32)
 	for _, c := range b[:min(len(b), 32)] {
@@ -347,7 +345,7 @@ func printable(b []byte) string {
 	return string(out)
 }
 
-// slipOf is the finding about syntax in an error; nil for accidents.
+// slipOf is the syntax finding in an error; nil for other errors.
 func slipOf(err error) *skimError {
 	if err == nil {
 		return nil

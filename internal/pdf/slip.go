@@ -6,47 +6,47 @@ import (
 	"rogito.dev/rogito/internal/finding"
 )
 
-// Slip is a place of the file that is not written as the standard has it, so
-// that readers may take it in two ways: some follow the tables, some rebuild
-// them from the objects they find, some take the first of two definitions and
-// some the last. Who made it answers for it: see [Slip.Inside].
+// Slip is a place of the file that does not conform to the standard, so that readers may interpret
+// it in two ways: some follow the tables, some rebuild them from the objects they find; some use
+// the first of two definitions, some the last. Whether the signer or somebody else made it is
+// decided by [Slip.Inside].
 type Slip struct {
 	Kind   *Kind
-	Values []string // for the places of the sentence; the first is where it stands
-	// End is how far the bytes reach that make the slip, from the header on.
+	Values []string // for the text; the first is its location
+	// End is where the bytes of the slip end, from the header.
 	End int64
-	// Object is the number of the object that has it, 0 where none does.
+	// Object is the number of the affected object, or 0.
 	Object int
-	// Until is the last revision whose meaning is in doubt. It concerns every
-	// signature over that revision or an earlier one.
+	// Until is the last revision whose meaning is in doubt. The slip affects every signature over
+	// that revision or an earlier one.
 	Until int
 }
 
 // Kind is a kind of slip: a row of the table of findings.
 type Kind struct {
 	*finding.Kind
-	// Others are the ways in which other readers take a file that has it.
+	// Others are the ways in which other readers read a file that has it.
 	Others Reading
 }
 
 // Reading is a set of ways to read a revision other than by its tables.
 type Reading uint16
 
-// The ways. What each reader does with each kind of slip is tried in a test.
+// The ways. A test checks which reader uses which for each kind of slip.
 const (
-	Rebuilt  Reading = 1 << iota // the tables are made anew from the objects that stand in the file
-	FirstKey                     // of a key that stands twice the first counts, where poppler finds that one
+	Rebuilt  Reading = 1 << iota // tables are rebuilt from the objects in the file
+	FirstKey                     // the first of two equal keys is used, where poppler finds that one
 	Stated                       // a stream is as long as its Length says, whatever follows
-	LeftOut                      // objects that have such a slip are null
-	AnyGen                       // whatever the generation in a reference is, the object counts
-	Found                        // what no table names is found, where something refers to it
-	FirstRow                     // of a number that stands twice in a table the first counts
-	Sealed                       // whatever its Type and the filters, a stream is encrypted as the others are
+	LeftOut                      // objects with such a slip are null
+	AnyGen                       // the generation of a reference is ignored
+	Found                        // objects in no table are found if something refers to them
+	FirstRow                     // the first of two table rows for a number is used
+	Sealed                       // a stream is encrypted like the others, whatever its Type and filters
 	Owned                        // it is decrypted with the key that the owner's password wraps
 	endOfWays
 )
 
-// Ways are the single ways of a set.
+// Ways returns the single ways of a set.
 func (r Reading) Ways() (out []Reading) {
 	for w := Reading(1); w < endOfWays; w <<= 1 {
 		if r&w != 0 {
@@ -56,12 +56,12 @@ func (r Reading) Ways() (out []Reading) {
 	return out
 }
 
-// Inside reports whether the slip stands in the first n bytes after the header.
-// In signed bytes it is the signer's own, and changes nothing unless readers
-// show other things for it; behind them it is somebody else's.
+// Inside reports whether the slip is in the first n bytes after the header. In signed bytes it is
+// the signer's own, and only matters if readers show different content for it; behind them it was
+// made by somebody else.
 func (s Slip) Inside(n int64) bool { return s.End <= n }
 
-// Where is the place.
+// Where is the location.
 func (s Slip) Where() string { return s.Values[0] }
 
 func (s Slip) String() string { return s.Kind.Sentence("en", s.Values, nil) }
@@ -97,7 +97,7 @@ var (
 	slipEncryptDict  = kind(finding.SlipEncryptDict, 0)
 )
 
-// Objects and where they stand.
+// Objects and their positions.
 var (
 	slipSameOffset  = kind(finding.SlipSameOffset, Rebuilt|LeftOut)
 	slipOutside     = kind(finding.SlipOutside, Rebuilt|LeftOut)
@@ -116,7 +116,7 @@ var (
 	slipFilled      = kind(finding.SlipFilled, 0)
 )
 
-// How objects are written.
+// The syntax of objects.
 var (
 	slipEndobj     = kind(finding.SlipEndobj, 0)
 	slipStreamLine = kind(finding.SlipStreamLine, 0)
@@ -155,7 +155,7 @@ var (
 	slipPackAnew    = kind(finding.SlipPackAnew, 0)
 )
 
-// skimError is a finding about the syntax, errShort and the like are not.
+// skimError is a finding about the syntax; errShort and the like are not.
 type skimError struct {
 	kind   *Kind
 	values []any

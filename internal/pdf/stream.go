@@ -8,9 +8,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// streamSpan finds the extent of the data that begin at start: by Length when
-// endstream follows there, else by searching for it. Where the document is read
-// leniently, endobj will do, and so will the end of the file.
+// streamSpan finds the extent of the data that begins at start: by Length if endstream follows
+// there, else by searching for it. In lenient mode, endobj or the end of the file is accepted too.
 func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 	lenient := d.work.lenient
 	n, stated := d.Int(dict.Get("Length"))
@@ -27,7 +26,7 @@ func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 			return Span{}, err
 		}
 		i := bytes.Index(buf, []byte("endstream"))
-		// Where another object begins before it, the endstream is that one's.
+		// If another object begins before it, the endstream belongs to that one.
 		if j := bytes.Index(buf, []byte("endobj")); lenient && j >= 0 && (i < 0 || j < i && beginsObject(buf[j:i])) {
 			i = j
 		}
@@ -36,7 +35,7 @@ func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 		}
 		span := Span{start, d.trimLineEnd(start, at+int64(i))}
 		if stated && d.way == Stated {
-			span = d.stated(span, n)
+			span = d.statedSpan(span, n)
 		}
 		return span, nil
 	}
@@ -46,11 +45,10 @@ func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 	return Span{}, fmt.Errorf("offset %d: stream without end", start)
 }
 
-// stated is how far a stream goes to readers that believe a wrong Length. Those
-// who find no endstream where it should be look for it further on, and some
-// begin to look only behind the Length; one that is negative is none at all.
-// Where the object ends behind the Length there is no endstream to be found.
-func (d *Document) stated(span Span, n int64) Span {
+// statedSpan is the extent of a stream for readers that trust a wrong Length. Those that find no
+// endstream where it should be search for it further on, some only behind the Length; a negative
+// one is ignored. If the object ends behind the Length, there is no endstream to find.
+func (d *Document) statedSpan(span Span, n int64) Span {
 	const word = int64(len("\nendstream\nendobj"))
 	switch {
 	case n >= 0 && span.Start+n < span.End:
@@ -65,8 +63,8 @@ func (d *Document) stated(span Span, n int64) Span {
 	return span
 }
 
-// follows reports whether a word of six letters stands at an offset, or behind a
-// few bytes of white space.
+// follows reports whether a word of six letters is at an offset, or behind a few bytes of white
+// space.
 func (d *Document) follows(off int64, word string) bool {
 	buf, err := d.read(off, 16)
 	return err == nil && bytes.HasPrefix(bytes.TrimLeft(buf, "\x00\t\n\f\r "), []byte(word))
@@ -96,8 +94,8 @@ func (d *Document) Data(s *Stream) ([]byte, error) {
 	return data, nil
 }
 
-// Strict returns the decoded data of a stream that every reader decodes to the
-// same bytes; for any other it is an error.
+// Strict returns the decoded data of a stream that every reader decodes to the same bytes; any
+// other is an error.
 func (d *Document) Strict(s *Stream) ([]byte, error) {
 	data, odd, err := d.decode(s, d.crypt)
 	if err == nil && odd == "" {
@@ -109,7 +107,7 @@ func (d *Document) Strict(s *Stream) ([]byte, error) {
 	return data, wrapMalformed("stream "+s.ref.String(), err)
 }
 
-// Encoded returns the data of a stream before its filters, decrypted.
+// Encoded returns the decrypted data of a stream before its filters.
 func (d *Document) Encoded(s *Stream) ([]byte, error) {
 	return d.encoded(s, d.crypt)
 }
@@ -138,8 +136,8 @@ func (d *Document) encoded(s *Stream, c *crypt) ([]byte, error) {
 	return c.stream(raw, s)
 }
 
-// decode applies decryption, when c is there, and all filters. odd is that of
-// the first filter whose data other readers may decode to something else.
+// decode decrypts with c, if not nil, and applies all filters. odd is that of the first filter
+// whose data other readers may decode differently.
 func (d *Document) decode(s *Stream, c *crypt) (data []byte, odd string, err error) {
 	data, _, odd, err = d.unfilter(s, c)
 	if err != nil {
@@ -148,8 +146,8 @@ func (d *Document) decode(s *Stream, c *crypt) (data []byte, odd string, err err
 	return data, odd, nil
 }
 
-// unfilter is decode; where a filter fails it also has what the filters before it
-// made, and how many they are.
+// unfilter is decode, but if a filter fails it also returns the output of the filters before it,
+// and their number.
 func (d *Document) unfilter(s *Stream, c *crypt) (data []byte, done int, odd string, err error) {
 	data, err = d.encoded(s, c)
 	if err != nil {
@@ -161,7 +159,7 @@ func (d *Document) unfilter(s *Stream, c *crypt) (data []byte, done int, odd str
 	}
 	odd = d.oddFilters(s.Dict)
 	for i, f := range filters {
-		held := int64(len(data)) // while the next filter works
+		held := int64(len(data)) // while the next filter runs
 		if err := d.work.budget.Spend(held); err != nil {
 			return nil, i, "", err
 		}
@@ -222,8 +220,8 @@ func (d *Document) filters(dict *Dict) ([]Name, []*Dict, error) {
 	return names, parms, nil
 }
 
-// first returns the value of the long key, or of the abbreviation when that is
-// a filter and not, as F may be, a file specification.
+// first returns the value of the long key, or of the abbreviation if that is a filter and not, as F
+// may be, a file specification.
 func first(dict *Dict, long, short Name) Object {
 	if o := dict.Get(long); o != nil {
 		return o
@@ -246,15 +244,15 @@ type objectStream struct {
 	numbers []int
 	offsets []int
 	index   map[int]int
-	odd     string // what other readers may decode to something else
+	odd     string // what other readers may decode differently
 }
 
-// holdObjectStreams bounds what is kept of all revisions together.
+// holdObjectStreams bounds the object streams kept of all revisions together.
 const holdObjectStreams = 16 << 20
 
-// streamKey is what an object stream decodes by. All revisions that see the same
-// bytes share it, unless a reference stands in the way that may mean another
-// object in each: a large form was decoded four times.
+// streamKey is what the decoding of an object stream depends on. All revisions with the same bytes
+// share it, unless a reference is involved that may resolve differently: a large form was decoded
+// four times without this.
 type streamKey struct {
 	span  Span
 	ref   Ref
@@ -319,7 +317,7 @@ func (d *Document) objectStream(num int) (*objectStream, error) {
 		if d.weighs == 0 {
 			d.work.owners = append(d.work.owners, d)
 		}
-		d.weighs++ // so that it is known to have a cache
+		d.weighs++ // so that it counts as having a cache
 		if d.streams == nil {
 			d.streams = make(map[int]*objectStream)
 		}
@@ -328,7 +326,8 @@ func (d *Document) objectStream(num int) (*objectStream, error) {
 	return os, nil
 }
 
-// keptObjectStream decodes an object stream once, if what it holds may be kept.
+// keptObjectStream decodes an object stream, and caches it if its contents do not depend on the
+// revision.
 func (d *Document) keptObjectStream(st *Stream) (os *objectStream, kept bool, err error) {
 	key, w := d.streamKey(st), d.work
 	if os = w.streams[key]; os != nil {
@@ -339,10 +338,10 @@ func (d *Document) keptObjectStream(st *Stream) (os *objectStream, kept bool, er
 	}
 	weight := int64(len(os.data)) + 32*int64(len(os.numbers))
 	if w.streamed+weight > holdObjectStreams {
-		w.forgetStreams()
+		w.dropStreamCaches()
 	}
 	if !w.budget.Try(weight) {
-		w.forget()
+		w.dropCaches()
 		return os, false, nil
 	}
 	w.cached += weight

@@ -7,14 +7,12 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// What a stream says of its encoding, as far as readers take it in different
-// ways (ISO 32000-2, 7.3.8.2 and 7.4). What is odd about the data themselves is
-// found where they are decoded, in filter.go and lzw.go.
+// Differences in how readers interpret the encoding of a stream (ISO 32000-2, 7.3.8.2 and 7.4).
+// Problems of the data itself are found while decoding, in filter.go and lzw.go.
 
-// What real producers write. What was encoded anew after signing has none of it;
-// in what nobody touched most of it is no reason for doubt, since the usual
-// readers show the same. Of a row that is not whole poppler takes nothing, and
-// PDFium decodes nothing behind a crypt filter.
+// What real producers write. Streams encoded after signing must have none of it; in untouched ones
+// most of it is no reason for doubt, since the usual readers show the same. Poppler ignores an
+// incomplete row, and PDFium decodes nothing behind a crypt filter.
 const (
 	oddTail     = "bytes behind the end of its data"
 	oddEnd      = "data without an end"
@@ -28,8 +26,8 @@ const (
 	oddPicture  = "a filter of pictures"
 )
 
-// grave ranks what is odd: 0 is the same to readers, 1 the same in a picture but
-// for its last row, 2 is not.
+// grave ranks oddities: 0 is the same for all readers, 1 the same except for the last row of a
+// picture, 2 is different.
 func grave(odd string) int {
 	switch odd {
 	case "", oddTail, oddEnd, oddChecksum, oddHalf, oddClear, oddFilter:
@@ -40,7 +38,7 @@ func grave(odd string) int {
 	return 2
 }
 
-// odder is the first of what is odd and gravest.
+// odder is the first of the gravest.
 func odder(list ...string) string {
 	out := ""
 	for _, odd := range list {
@@ -51,8 +49,8 @@ func odder(list ...string) string {
 	return out
 }
 
-// oddFilters is what is odd about the filters of a stream: each is a name in
-// full, its parameters have the same shape, and the data stand in the file.
+// oddFilters is what is odd about the filters of a stream. Each must be an unabbreviated name, its
+// parameters must have the same structure, and the data must be in the file.
 func (d *Document) oddFilters(dict *Dict) string {
 	if len(dict.Entries) == 0 {
 		return ""
@@ -78,12 +76,11 @@ func (d *Document) oddFilters(dict *Dict) string {
 		case "DCTDecode", "JPXDecode", "JBIG2Decode", "CCITTFaxDecode":
 		case "Fl", "LZW", "AHx", "A85", "RL", "CCF", "DCT":
 			short = oddFilter
-		default: // some readers take the data as they stand, some take none
+		default: // some readers use the data undecoded, some use none
 			return "a filter that is not one of the standard's"
 		}
 	}
-	// A dictionary beside an array of filters, and an array beside a name, are
-	// nothing to many readers.
+	// Many readers ignore a dictionary with an array of filters, and an array with a single name.
 	switch p := parms.(type) {
 	case nil:
 	case *Dict:
@@ -107,9 +104,8 @@ func (d *Document) oddFilters(dict *Dict) string {
 	return short
 }
 
-// oddParameters is what is odd about the parameters of a filter: those of
-// FlateDecode and LZWDecode (ISO 32000-2, table 8) in their bounds, and no
-// other.
+// oddParameters is what is odd about the parameters of a filter. Only those of FlateDecode and
+// LZWDecode (ISO 32000-2, table 8) are allowed, within their bounds.
 func (d *Document) oddParameters(parms *Dict) string {
 	if parms == nil {
 		return ""
@@ -140,7 +136,7 @@ func (d *Document) oddParameters(parms *Dict) string {
 	return ""
 }
 
-// oddIntegers names a key whose value is no whole number.
+// oddIntegers names a key whose value is not an integer.
 func (d *Document) oddIntegers(dict *Dict, keys ...Name) string {
 	for _, key := range keys {
 		v, err := d.Resolve(dict.Get(key))
@@ -151,8 +147,8 @@ func (d *Document) oddIntegers(dict *Dict, keys ...Name) string {
 	return ""
 }
 
-// oddSection is what is odd about the dictionary of a cross-reference stream.
-// Nothing in it can be a reference: no reader can follow one yet.
+// oddSection is what is odd about the dictionary of a cross-reference stream. It must not contain
+// references, which no reader can resolve yet.
 func oddSection(dict *Dict) string {
 	for _, key := range []Name{"Filter", "DecodeParms", "Index", "W", "Size", "Length"} {
 		if holdsReference(dict.Get(key)) {
@@ -182,9 +178,8 @@ func holdsReference(o Object) bool {
 	return false
 }
 
-// oddlySealed is what is odd about the encryption of a stream: some readers cut
-// a padding that is none, some leave it, and a stream that says it is a
-// cross-reference stream is not encrypted to some.
+// oddlySealed is what is odd about the encryption of a stream: readers differ in whether they
+// remove invalid padding, and whether a stream of Type XRef is encrypted.
 func (d *Document) oddlySealed(s *Stream) string {
 	if d.crypt == nil || s.span.End == 0 {
 		return ""
@@ -207,16 +202,16 @@ func (d *Document) oddlySealed(s *Stream) string {
 	return ""
 }
 
-// auditDrawn and auditBulk bound what the audit decodes: of streams that draw,
-// and of pictures, fonts and files.
+// auditDrawn and auditBulk bound what the audit decodes: of streams that draw, and of pictures,
+// fonts and files.
 const (
 	auditDrawn = 64 << 20
 	auditBulk  = 16 << 20
 )
 
-// encoding looks at the encoding of a stream that is neither an object stream
-// nor a cross-reference stream: every reader shall decode it to the same bytes.
-// Where its Length is wrong, start is 0, and the data end where the parser finds it.
+// encoding checks the encoding of a stream that is neither an object stream nor a cross-reference
+// stream: every reader must decode it to the same bytes. If its Length is wrong, start is 0, and
+// the data ends where the parser determines.
 func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	left := &a.drawn
 	if bulk {
@@ -229,7 +224,7 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	o, err := d.indirect(p.offset, Ref{int(p.num), int(p.gen)})
 	s, ok := o.(*Stream)
 	if err != nil || !ok {
-		return nil // what is wrong with an object is found where it is read
+		return nil // problems of an object are reported where it is read
 	}
 	if holdsReference(s.Dict.Get("Filter")) || holdsReference(s.Dict.Get("DecodeParms")) {
 		if d, err = a.as(int(p.rev)); err != nil {
@@ -241,7 +236,7 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	} else if n = s.span.End - s.span.Start; n > limits.PDFStream/4 {
 		return nil
 	}
-	odd, cost, err := d.judge(s, bulk, *left)
+	odd, cost, err := d.judgeStream(s, bulk, *left)
 	*left -= max(cost, n)
 	if interrupted(err) {
 		return err
@@ -255,11 +250,11 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	return nil
 }
 
-// judge tells what readers decode differently in a stream, "" where they show the
-// same, and how many bytes that took. No more than most are decoded. What the
-// document may cost is not touched: whoever judges has bounds of his own.
-func (d *Document) judge(s *Stream, bulk bool, most int64) (odd string, cost int64, err error) {
-	// A filter behind another needs what that one decodes to.
+// judgeStream returns what readers decode differently in a stream, or "", and how many bytes were
+// decoded. At most most bytes are. The document's own limits are not charged: the caller has its
+// own.
+func (d *Document) judgeStream(s *Stream, bulk bool, most int64) (odd string, cost int64, err error) {
+	// A filter behind another needs the output of that one.
 	filter := first(s.Dict, "Filter", "F")
 	chain, _ := filter.(Array)
 	w := d.work
@@ -272,7 +267,7 @@ func (d *Document) judge(s *Stream, bulk bool, most int64) (odd string, cost int
 	switch {
 	case interrupted(err), errors.Is(err, errTooLarge), errors.Is(err, limits.ErrBudget):
 	case errors.Is(err, errUnsupported):
-		if !bulk && !s.Dict.Has("Width") { // a thumbnail says no more of itself
+		if !bulk && !s.Dict.Has("Width") { // a thumbnail has no other sign of being a picture
 			odd = odder(odd, oddPicture)
 		}
 	case err != nil && !bulk && s.span.End > s.span.Start:

@@ -27,12 +27,12 @@ var docDecoding = func() map[rune]byte {
 	return m
 }()
 
-// DecodeText turns a text string into UTF-8.
+// DecodeText converts a text string to UTF-8.
 func DecodeText(b []byte) string {
 	switch {
 	case len(b) >= 2 && b[0] == 0xFE && b[1] == 0xFF:
 		return decodeUTF16(b[2:], 0)
-	case len(b) >= 2 && b[0] == 0xFF && b[1] == 0xFE: // not allowed, but met
+	case len(b) >= 2 && b[0] == 0xFF && b[1] == 0xFE: // not allowed, but it occurs
 		return decodeUTF16(b[2:], 1)
 	case len(b) >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF:
 		return strings.ToValidUTF8(string(b[3:]), "\uFFFD")
@@ -55,7 +55,7 @@ func DecodeText(b []byte) string {
 	return out.String()
 }
 
-// decodeUTF16 leaves out language escapes (ESC … ESC).
+// decodeUTF16 skips language escapes (ESC … ESC).
 func decodeUTF16(b []byte, low int) string {
 	units := make([]uint16, 0, len(b)/2)
 	escaped := false
@@ -72,7 +72,7 @@ func decodeUTF16(b []byte, low int) string {
 	return string(utf16.Decode(units))
 }
 
-// Text makes a text string: ASCII stays readable, all else is UTF-16.
+// Text makes a text string: ASCII if possible, else UTF-16.
 func Text(s string) String {
 	for _, r := range s {
 		if r >= 0x7F || r < 0x20 && r != '\n' && r != '\r' && r != '\t' {
@@ -101,8 +101,8 @@ func encodePDFDoc(s string) ([]byte, bool) {
 	return out, true
 }
 
-// saslPrep is the profile of RFC 4013, as AES-256 passwords want it. What it
-// prohibits is kept: such a password may still be the right one.
+// saslPrep is the profile of RFC 4013, required for AES-256 passwords. Prohibited characters are
+// kept: such a password may still be correct.
 func saslPrep(s string) string {
 	if !utf8.ValidString(s) {
 		return s

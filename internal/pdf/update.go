@@ -10,9 +10,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Update collects changed and new objects and writes them as an incremental
-// update in the style of the file: a table after a table, a stream after a
-// stream. Nothing that was there is touched.
+// Update collects changed and new objects and writes them as an incremental update in the style of
+// the file: a table after a table, a stream after a stream. Existing bytes do not change.
 type Update struct {
 	doc     *Document
 	objects map[int]pending
@@ -32,7 +31,7 @@ func (d *Document) Update() *Update {
 	if n, ok := d.trailer.Get("Size").(Integer); ok && n > 0 && n < limits.PDFObjects {
 		next = int(n)
 	}
-	// A Size too small must not make us take a number that is in use.
+	// A Size that is too small must not lead to a number that is in use.
 	for _, s := range d.sections {
 		for _, part := range []*section{s, s.hybrid} {
 			if part == nil || len(part.runs) == 0 {
@@ -45,11 +44,10 @@ func (d *Document) Update() *Update {
 	return &Update{doc: d, objects: make(map[int]pending), next: next}
 }
 
-// Document is what the update is for.
+// Document is the document to be updated.
 func (u *Update) Document() *Document { return u.doc }
 
-// New gives a new object the next number. The object may be nil and set
-// later.
+// New assigns the next number to a new object. The object may be nil and set later.
 func (u *Update) New(o Object) Ref {
 	ref := Ref{Num: u.next}
 	u.next++
@@ -65,10 +63,10 @@ func (u *Update) Set(ref Ref, o Object) {
 	u.objects[ref.Num] = pending{ref, o}
 }
 
-// Changed reports whether the update holds anything.
+// Changed reports whether the update is not empty.
 func (u *Update) Changed() bool { return len(u.objects) > 0 }
 
-// Get returns an object as the update leaves it.
+// Get returns an object as of the update.
 func (u *Update) Get(ref Ref) (Object, error) {
 	if p, ok := u.objects[ref.Num]; ok {
 		return p.obj, nil
@@ -76,11 +74,10 @@ func (u *Update) Get(ref Ref) (Object, error) {
 	return u.doc.Get(ref)
 }
 
-// Resolve follows references as the update leaves them.
+// Resolve follows references as of the update.
 func (u *Update) Resolve(o Object) (Object, error) { return ResolveBy(o, u.Get) }
 
-// Edit returns the dictionary behind a reference for changing: a copy that the
-// update will write.
+// Edit returns the dictionary of a reference for editing: a copy that the update will write.
 func (u *Update) Edit(ref Ref) (*Dict, error) {
 	o, err := u.Get(ref)
 	if err != nil {
@@ -98,9 +95,9 @@ func (u *Update) Edit(ref Ref) (*Dict, error) {
 	return d, nil
 }
 
-// EditIn returns the dictionary that is the value of a key of parent, for
-// changing: in place when it is direct, in its own object when it is not, new
-// when it is absent. The parent must itself come from Edit.
+// EditIn returns the dictionary under a key of parent, for editing: in place if it is direct, in
+// its own object if it is indirect, a new one if it is absent. The parent must itself come from
+// Edit.
 func (u *Update) EditIn(parent *Dict, key Name) (*Dict, error) {
 	switch x := parent.Get(key).(type) {
 	case Ref:
@@ -126,8 +123,8 @@ func (u *Update) EditIn(parent *Dict, key Name) (*Dict, error) {
 	return nil, errMalformed(string(key), "no dictionary")
 }
 
-// Append adds values to the array that is the value of a key of parent: in
-// place when it is direct, in its own object when it is not.
+// Append adds values to the array under a key of parent: in place if it is direct, in its own
+// object if it is indirect.
 func (u *Update) Append(parent *Dict, key Name, values ...Object) error {
 	o := parent.Get(key)
 	ref, indirect := o.(Ref)
@@ -148,8 +145,8 @@ func (u *Update) Append(parent *Dict, key Name, values ...Object) error {
 	return nil
 }
 
-// Bytes writes the update: what is to be appended to the file. Placeholders
-// know their offsets afterwards, counted from the start of these bytes.
+// Bytes writes the update, which is to be appended to the file. It sets the offsets of
+// placeholders, counted from the start of these bytes.
 func (u *Update) Bytes() ([]byte, error) {
 	d := u.doc
 	w := &printer{crypt: d.crypt}
@@ -168,7 +165,7 @@ func (u *Update) Bytes() ([]byte, error) {
 		}
 	}
 	if d.repaired != nil {
-		u.takeOver(&all)
+		u.addAll(&all)
 	}
 	if d.streamStyle() {
 		err = u.writeStream(w, all)
@@ -178,7 +175,7 @@ func (u *Update) Bytes() ([]byte, error) {
 	return w.buf, err
 }
 
-// lead is the line end that the file lacks at its end.
+// lead is the line end that is missing at the end of the file.
 func (d *Document) lead() (string, error) {
 	tail, err := d.read(max(0, d.size-1), 1)
 	if err != nil {
@@ -199,8 +196,8 @@ func (d *Document) streamStyle() bool {
 	})
 }
 
-// takeOver lists every object of a repaired file, whose own chain is of no use.
-func (u *Update) takeOver(all *numbered) {
+// addAll lists every object of a repaired file, whose own chain is broken.
+func (u *Update) addAll(all *numbered) {
 	all.add(0, entry{gen: 65535})
 	for _, r := range u.doc.sections[0].runs {
 		for i, e := range r.entries {
@@ -222,7 +219,7 @@ func (w *printer) indirect(ref Ref, o Object) error {
 	return nil
 }
 
-// trailer of the update: that of the file with Size and Prev renewed.
+// trailer of the update: that of the file with new Size and Prev.
 func (u *Update) trailer(size int) *Dict {
 	t := &Dict{}
 	t.Set("Size", Integer(size))
@@ -265,7 +262,7 @@ func (u *Update) writeTable(w *printer, all numbered) error {
 func deflated(data []byte) []byte {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
-	_, _ = z.Write(data) // a buffer takes everything
+	_, _ = z.Write(data) // writing to a buffer cannot fail
 	_ = z.Close()
 	return b.Bytes()
 }

@@ -7,30 +7,30 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// work is what reading has cost so far, earlier revisions included: a small
-// file must keep a reader neither busy nor full for long.
+// work is the cost of reading so far, including earlier revisions: a small file must occupy neither
+// much processor time nor much memory.
 type work struct {
 	ctx     context.Context
 	budget  *limits.Budget
 	parsed  int64 // bytes given to the parser
 	decoded int64 // bytes decoded from streams
 	built   int64 // bytes of all objects that were large
-	lookups int64 // sections that were looked through
-	looked  int64 // bytes of both when the context was last looked at
+	lookups int64 // number of sections searched
+	looked  int64 // bytes of both when the context was last checked
 
-	most   int64 // bound on a stream that is being decoded, where it is known; 0: none
-	judged bool  // it is only judged: nobody looks at what it decodes to
-	// lenient passes over what cannot stand where it stands.
+	most   int64 // bound on the stream being decoded, if known; 0: none
+	judged bool  // streams are only judged: the output is not used
+	// lenient skips unexpected tokens.
 	lenient bool
-	win     []byte // what was read last
+	win     []byte // the bytes read last
 	winOff  int64
-	spare   *parser     // of the last object, to be used again
-	weight  int64       // of the object that was parsed last
-	cached  int64       // bytes of the budget that caches have
-	owners  []*Document // of the caches, the document and its earlier revisions
+	spare   *parser     // of the last object, for reuse
+	weight  int64       // of the object parsed last
+	cached  int64       // bytes charged to the budget for caches
+	owners  []*Document // the document and its earlier revisions
 
 	streams  map[streamKey]*objectStream
-	streamed int64 // bytes of cached that they have
+	streamed int64 // part of cached for object streams
 }
 
 func newWork(ctx context.Context) *work {
@@ -44,13 +44,13 @@ func newWork(ctx context.Context) *work {
 	return w
 }
 
-// Budget is what reading the document may still take.
+// Budget is the remaining budget for reading the document.
 func (d *Document) Budget() *limits.Budget { return d.work.budget }
 
-// usualWindow is the least that is read at once.
+// usualWindow is the minimum read at once.
 const usualWindow = 16 << 10
 
-// widen makes the window n bytes long. A large one counts.
+// widen makes the window n bytes long, and charges a large one.
 func (w *work) widen(n int) error {
 	if cap(w.win) < n {
 		if n > parserStep {
@@ -69,8 +69,7 @@ func interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// lookEvery is how many bytes are worked on between two looks at the context:
-// a few milliseconds.
+// lookEvery is how many bytes are processed between two checks of the context: a few milliseconds.
 const lookEvery = 256 << 10
 
 func (w *work) checkContext() error {
@@ -81,7 +80,7 @@ func (w *work) checkContext() error {
 	return w.ctx.Err()
 }
 
-// parse counts bytes for the parser.
+// parse accounts for bytes given to the parser.
 func (w *work) parse(n int64) error {
 	if w.parsed += n; w.parsed > limits.PDFParsed {
 		return errMalformed("", "more than %d bytes of objects to read", int64(limits.PDFParsed))
@@ -89,17 +88,17 @@ func (w *work) parse(n int64) error {
 	return w.checkContext()
 }
 
-// parser is one for a window.
+// parser returns one for a window.
 func (w *work) parser(l lexer) *parser {
 	p := w.spare
-	if w.spare = nil; p == nil { // or an object is read while another one is
+	if w.spare = nil; p == nil { // or an object is being read while another one is
 		p = new(parser)
 	}
 	*p = parser{lexer: l, work: w, limit: parserStep, entries: p.entries[:0], items: p.items[:0]}
 	return p
 }
 
-// parsedBy takes over what a parser has done.
+// parsedBy accounts for what a parser has done.
 func (w *work) parsedBy(p *parser) {
 	w.budget.Return(p.spent)
 	w.weight = p.built
@@ -111,7 +110,7 @@ func (w *work) parsedBy(p *parser) {
 // maxSpare bounds the lists that a parser keeps for the next object.
 const maxSpare = 1024
 
-// decode counts bytes that came out of a filter.
+// decode accounts for the output of a filter.
 func (w *work) decode(n int64) error {
 	if w.decoded += n; w.decoded > limits.PDFInflate {
 		return errMalformed("", "document inflates to more than %d bytes", int64(limits.PDFInflate))
@@ -119,7 +118,7 @@ func (w *work) decode(n int64) error {
 	return w.checkContext()
 }
 
-// largest is the largest stream that may be decoded, whatever memory there is.
+// largest is the largest stream that may be decoded, regardless of memory.
 func (w *work) largest() int64 {
 	if w.most > 0 {
 		return min(limits.PDFStream, w.most)
@@ -127,8 +126,8 @@ func (w *work) largest() int64 {
 	return limits.PDFStream
 }
 
-// allowance is the largest stream that may be decoded now: two copies of it must
-// fit while it grows. Caches make room for so much.
+// allowance is the largest stream that may be decoded now: two copies of it must fit while it
+// grows. Caches are emptied for up to want bytes.
 func (w *work) allowance(want int64) int64 {
 	most := w.largest()
 	left := w.budget.Left()
@@ -136,14 +135,14 @@ func (w *work) allowance(want int64) int64 {
 		return most
 	}
 	if left/2 < min(most, want) && w.cached > 0 {
-		w.forget()
+		w.dropCaches()
 		left = w.budget.Left()
 	}
 	return min(left/2, most)
 }
 
-// tooLarge is the error for a stream that does not fit: it is either too large
-// for any document, or for this one's budget.
+// tooLarge is the error for a stream that does not fit: too large either for any document, or for
+// this one's budget.
 func (w *work) tooLarge(room int64) error {
 	if room < limits.PDFStream && room != w.most {
 		return w.budget.Spend(limits.PDFStream)
@@ -151,13 +150,12 @@ func (w *work) tooLarge(room int64) error {
 	return errTooLarge
 }
 
-// The parser reports what it builds, and a cache what it holds, in steps of this
-// many bytes.
+// The parser charges what it builds, and a cache what it holds, in steps of this many bytes.
 const parserStep = 64 << 10
 
-// keep puts an object into the cache. All caches of a file share the budget;
-// where it does not suffice they are emptied.
-func (d *Document) keep(num int, o Object, weight int64) {
+// cacheObject caches an object. All caches of a file share the budget, and are emptied if it does
+// not suffice.
+func (d *Document) cacheObject(num int, o Object, weight int64) {
 	if len(d.cache) > 1<<14 {
 		clear(d.cache)
 	}
@@ -167,7 +165,7 @@ func (d *Document) keep(num int, o Object, weight int64) {
 	d.weighs += weight + 64
 	if d.weighs-d.paid > parserStep {
 		if !d.work.budget.Try(d.weighs - d.paid) {
-			d.work.forget()
+			d.work.dropCaches()
 			if weight > parserStep {
 				return
 			}
@@ -181,8 +179,8 @@ func (d *Document) keep(num int, o Object, weight int64) {
 	d.cache[num] = o
 }
 
-// forget empties all caches.
-func (w *work) forget() {
+// dropCaches empties all caches.
+func (w *work) dropCaches() {
 	for _, d := range w.owners {
 		clear(d.cache)
 		d.streams = nil
@@ -194,8 +192,8 @@ func (w *work) forget() {
 	w.cached = 0
 }
 
-// forgetStreams empties that of the object streams.
-func (w *work) forgetStreams() {
+// dropStreamCaches empties the caches of object streams.
+func (w *work) dropStreamCaches() {
 	for _, d := range w.owners {
 		d.streams = nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Float makes a number object, whole where it is whole.
+// Float makes a number object, an Integer if possible.
 func Float(f float64) Object {
 	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
 		return Integer(f)
@@ -15,8 +15,7 @@ func Float(f float64) Object {
 	return Real(strconv.FormatFloat(math.Round(f*1e5)/1e5, 'f', -1, 64))
 }
 
-// printer writes objects, encrypting strings and stream data where the
-// document is encrypted.
+// printer writes objects, encrypting strings and stream data if the document is encrypted.
 type printer struct {
 	buf   []byte
 	crypt *crypt
@@ -71,7 +70,7 @@ func (w *printer) name(n Name) {
 
 func (w *printer) string(s String) error {
 	b := s.Bytes
-	if clear := s.Clear && len(b)%16 != 0; w.crypt != nil && !clear { // one that was never encrypted stays so
+	if clear := s.Clear && len(b)%16 != 0; w.crypt != nil && !clear { // a string that was never encrypted stays so
 		var err error
 		if b, err = w.crypt.seal(w.crypt.str, w.ref, b); err != nil {
 			return err

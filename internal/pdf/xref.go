@@ -24,7 +24,7 @@ type entry struct {
 	kind   entryKind
 }
 
-// run is a stretch of consecutive object numbers.
+// run is a range of consecutive object numbers.
 type run struct {
 	first   int
 	entries []entry
@@ -42,10 +42,10 @@ type section struct {
 
 	trailerAt int64 // where the lines of a table end
 	flaws     []skimError
-	firstRows []run // where numbers stand twice: as the first of each says
+	firstRows []run // if numbers are repeated: the first row of each
 }
 
-// flaw notes a slip, each kind once.
+// flaw records a slip, each kind once.
 func (s *section) flaw(k *Kind, values ...any) {
 	if !slices.ContainsFunc(s.flaws, func(f skimError) bool { return f.kind == k }) {
 		s.flaws = append(s.flaws, skimError{k, values})
@@ -60,8 +60,8 @@ func (s *section) find(num int) (entry, bool) {
 	return entry{}, false
 }
 
-// lookup finds an object in one section: what a hybrid file hides from old
-// readers is free in its table and defined in its stream.
+// lookup finds an object in one section: objects that a hybrid file hides from old readers are free
+// in its table and defined in its stream.
 func (s *section) lookup(num int) (entry, bool) {
 	e, ok := s.find(num)
 	if s.hybrid == nil || ok && e.kind != entryFree {
@@ -98,12 +98,10 @@ func lookup(newestFirst []*section, num int) (entry, bool) {
 	return entry{}, false
 }
 
-// maxOverlap bounds the work of untangling a section that defines numbers
-// twice, which no honest producer writes.
+// maxOverlap bounds the work for a section that defines numbers twice.
 const maxOverlap = 1 << 20
 
-// normalise sorts the runs; where a section defines a number twice the later
-// line counts.
+// normalise sorts the runs; if a number is defined twice the later row wins.
 func (s *section) normalise() error {
 	if disjoint(s.runs) {
 		return nil
@@ -162,7 +160,7 @@ type numberedEntry struct {
 
 func (n *numbered) add(num int, e entry) { *n = append(*n, numberedEntry{num, e}) }
 
-// runs sorts the entries into stretches of consecutive numbers.
+// runs groups the entries by consecutive numbers.
 func (n numbered) runs() []run {
 	slices.SortFunc(n, func(a, b numberedEntry) int { return a.num - b.num })
 	var out []run
@@ -178,7 +176,7 @@ func (n numbered) runs() []run {
 	return out
 }
 
-// section reads whatever cross-reference section stands at an offset.
+// section reads the cross-reference section at an offset, of either kind.
 func (d *Document) section(off int64) (*section, error) {
 	if off <= 0 || off >= d.size {
 		return nil, fmt.Errorf("offset %d is outside the file", off)
@@ -204,7 +202,7 @@ func (d *Document) section(off int64) (*section, error) {
 	return s, s.normalise()
 }
 
-// tableReader walks over a classic cross-reference table.
+// tableReader reads a classic cross-reference table.
 type tableReader struct {
 	doc   *Document
 	at    int64
@@ -297,8 +295,7 @@ func (p *parser) trailer(s *section) error {
 	return nil
 }
 
-// subsection reads the lines of a table, by far the most in the regular form
-// of twenty bytes.
+// subsection reads the rows of a table, most of which have the regular form of twenty bytes.
 func (d *Document) subsection(s *section, at int64, first, count int) (run, int64, error) {
 	r := run{first: first, entries: make([]entry, 0, count)}
 	const chunk = 2048
@@ -329,8 +326,7 @@ func (d *Document) subsection(s *section, at int64, first, count int) (run, int6
 		r.entries = append(r.entries, e)
 		at = next
 	}
-	// A common slip: the table starts at 1 although its first line is the head
-	// of the free list.
+	// A common slip: the table starts at 1 although its first row is the head of the free list.
 	if first == 1 && count > 0 && r.entries[0].kind == entryFree && r.entries[0].gen == 65535 {
 		r.first = 0
 		s.flaw(slipFromOne)
@@ -353,7 +349,7 @@ func regularLine(b []byte) (entry, bool) {
 func lineEntry(off, gen int64, kind byte) (entry, bool) {
 	switch kind {
 	case 'n':
-		if off == 0 { // seen in the wild; nothing can stand there
+		if off == 0 { // seen in the wild; there can be no object
 			return entry{}, true
 		}
 		return entry{offset: off, gen: uint32(gen), kind: entryInFile}, true
@@ -363,7 +359,7 @@ func lineEntry(off, gen int64, kind byte) (entry, bool) {
 	return entry{}, false
 }
 
-// oddLine reads a line with other white space than the standard's.
+// oddLine reads a row with non-standard white space.
 func (d *Document) oddLine(at int64) (e entry, next int64, err error) {
 	err = d.parse(at, func(p *parser) error {
 		off, err := p.integer()

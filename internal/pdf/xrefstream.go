@@ -33,14 +33,14 @@ func (d *Document) xrefStream(off int64) (*section, error) {
 	return s, nil
 }
 
-// maxWidth is the longest entry of a cross-reference stream that anybody
-// writes; each of its fields may have eight bytes.
+// maxWidth is the longest entry of a cross-reference stream in practice; each of its fields may
+// have eight bytes.
 const maxWidth = 24
 
 // maxEntries bounds the entries of all sections.
 func (d *Document) maxEntries() int64 { return limits.PDFEntries + d.size/limits.PDFEntryBytes }
 
-// entries counts entries of a section, each of which is held.
+// entries accounts for entries of a section, which are kept in memory.
 func (d *Document) entries(n int) error {
 	if d.entered += int64(n); d.entered > d.maxEntries() {
 		return fmt.Errorf("more than %d entries in a file of %d bytes", d.maxEntries(), d.size)
@@ -48,7 +48,7 @@ func (d *Document) entries(n int) error {
 	return d.work.budget.Spend(int64(n) * entrySize)
 }
 
-// entrySize is what an entry takes.
+// entrySize is the memory for an entry.
 const entrySize = 16
 
 func (d *Document) streamRuns(s *section, data []byte) ([]run, error) {
@@ -69,7 +69,7 @@ func (d *Document) streamRuns(s *section, data []byte) ([]run, error) {
 		if !ok1 || !ok2 || first < 0 || count < 0 || first > limits.PDFObjects || count > limits.PDFObjects {
 			return nil, errors.New("index out of bounds")
 		}
-		n := min(int(count), len(data)/width) // a Size too large is common
+		n := min(int(count), len(data)/width) // a Size that is too large is common
 		if n < int(count) {
 			s.flaw(slipTableShort)
 		}

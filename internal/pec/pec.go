@@ -106,9 +106,9 @@ func parse(data []byte) (*ades.PEC, error) {
 
 func clip(s string) string { return s[:min(len(s), 40)] }
 
-// Differs says how the header of a message, which nobody signed, disagrees with
-// what the provider signed, or nil. Mail programs show and sort by the header:
-// every field of a name is looked at, since they do not agree on which counts.
+// Differs returns how the unsigned header of a message contradicts what the provider signed, or
+// nil. Mail programs show and sort by the header: all fields of a name are checked, since programs
+// differ in which one they use.
 func Differs(top *message.Entity, p *ades.PEC) error {
 	for name, want := range map[string]bool{"X-Trasporto": p.Type == "posta-certificata", "X-Ricevuta": p.Type != "posta-certificata"} {
 		found := top.Fields(name)
@@ -129,20 +129,18 @@ func Differs(top *message.Entity, p *ades.PEC) error {
 	return nil
 }
 
-// subjects are what stands before the subject of a message, for each type, in
-// letters alone.
+// subjects are the prefixes of the subject for each type of message, letters only.
 var subjects = map[string]string{
 	"posta-certificata": "postacertificata", "accettazione": "accettazione", "non-accettazione": "nonaccettazione",
 	"presa-in-carico": "presaincarico", "avvenuta-consegna": "consegna", "errore-consegna": "mancataconsegna",
 	"preavviso-errore-consegna": "mancataconsegna", "rilevazione-virus": "problemadisicurezza",
 }
 
-// leastSubject is how much of a long subject has to be there where it is cut.
+// leastSubject is how much of a long subject must remain if it was truncated.
 const leastSubject = 16
 
-// otherSubject says that a subject line is that of another message, or of
-// another type. Stations on the way put words before it, cut it, and spoil letters
-// that are not ASCII: what is left has to be there.
+// otherSubject reports whether a subject line is that of another message, or of another type. Mail
+// servers prepend words, truncate it, and damage non-ASCII letters: the rest must match.
 func otherSubject(shown string, p *ades.PEC) bool {
 	shown = message.Decoded(shown)
 	if strings.Contains(shown, "=?") { // of an alphabet that is not known
@@ -160,7 +158,7 @@ func otherSubject(shown string, p *ades.PEC) bool {
 	}
 	before := have[:at]
 	if own := subjects[p.Type]; strings.Contains(before, own) {
-		// A word of one type stands in that of another.
+		// The word of one type may contain that of another.
 		return p.Type == "avvenuta-consegna" && strings.Contains(before, "mancata") || p.Type == "accettazione" && strings.Contains(before, "nonaccettazione")
 	}
 	for _, other := range subjects {

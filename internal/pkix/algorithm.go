@@ -5,7 +5,7 @@ import (
 	"crypto/dsa" //nolint:staticcheck // old signatures are to be read, not made
 	"crypto/ecdsa"
 	"crypto/ed25519"
-	_ "crypto/md5" // registered for old signatures, which policy then judges
+	_ "crypto/md5" // for old signatures, which policy then judges
 	"crypto/rsa"
 	_ "crypto/sha1"
 	_ "crypto/sha256"
@@ -20,10 +20,10 @@ import (
 	_ "golang.org/x/crypto/ripemd160" //nolint:staticcheck // old signatures are to be read, not made
 )
 
-// AlgorithmIdentifier is an algorithm with its parameters as they stand.
+// AlgorithmIdentifier is an algorithm with its unparsed parameters.
 type AlgorithmIdentifier struct {
 	OID    string
-	Params []byte // the whole element; nil when absent
+	Params []byte // the whole element; nil if absent
 	Raw    []byte
 }
 
@@ -62,25 +62,24 @@ const (
 	Ed448   Kind = "Ed448"
 )
 
-// Scheme is a signature algorithm with everything that a check needs.
+// Scheme is a signature algorithm with all its parameters.
 type Scheme struct {
 	Kind Kind
-	Hash crypto.Hash // 0 for the Edwards curves, which hash for themselves
-	// MGF and Salt are those of RSASSA-PSS. A salt of -1 is any length, for
-	// places that do not say.
+	Hash crypto.Hash // 0 for the Edwards curves, which hash internally
+	// MGF and Salt are those of RSASSA-PSS. A salt of -1 means any length, for formats that do not
+	// specify it.
 	MGF  crypto.Hash
 	Salt int
 	// Plain means that ECDSA and DSA values are r‖s of fixed width, as in XML
 	// and in the plain ECDSA of BSI TR-03111.
 	Plain bool
-	OID   string // as it stood, for the report
+	OID   string // as found, for the report
 }
 
-// ErrUnsupported says that an algorithm or key is not known here, so that a
-// signature cannot be decided.
+// ErrUnsupported: an algorithm or key is not supported, so a signature cannot be checked.
 var ErrUnsupported = errors.New("unsupported algorithm")
 
-// ErrSignature says that a signature does not verify.
+// ErrSignature: a signature does not verify.
 var ErrSignature = errors.New("signature does not verify")
 
 var hashOIDs = map[string]crypto.Hash{
@@ -105,7 +104,7 @@ func HashOf(oid string) (crypto.Hash, bool) {
 	return h, ok && h.Available()
 }
 
-// HashName spells a hash as reports do: SHA256, SHA3-256, RIPEMD160.
+// HashName names a hash as reports do: SHA256, SHA3-256, RIPEMD160.
 func HashName(h crypto.Hash) string {
 	switch h {
 	case 0:
@@ -132,8 +131,8 @@ type schemeEntry struct {
 	plain bool
 }
 
-// schemeOIDs lists the signature algorithms; a zero hash means that the
-// identifier leaves it to its surroundings.
+// schemeOIDs lists the signature algorithms; a zero hash means that the identifier does not specify
+// one.
 var schemeOIDs = map[string]schemeEntry{
 	"1.2.840.113549.1.1.1":  {RSA, 0, false},
 	"1.2.840.113549.1.1.4":  {RSA, crypto.MD5, false},
@@ -192,9 +191,8 @@ var schemeOIDs = map[string]schemeEntry{
 
 const oidPSS = "1.2.840.113549.1.1.10"
 
-// SchemeOf reads a signature AlgorithmIdentifier. Identifiers that name no
-// hash (rsaEncryption in CMS) take the one given; zero means that there is
-// none to take.
+// SchemeOf parses a signature AlgorithmIdentifier. Identifiers that name no hash (rsaEncryption in
+// CMS) use digest; zero means that there is none.
 func SchemeOf(alg AlgorithmIdentifier, digest crypto.Hash) (Scheme, error) {
 	if alg.OID == oidPSS {
 		return pssScheme(alg)
@@ -219,7 +217,7 @@ func pssScheme(alg AlgorithmIdentifier) (Scheme, error) {
 	if len(alg.Params) == 0 || alg.Params[0] == tagNull {
 		return s, nil
 	}
-	r, ok := one(alg.Params, tagSequence)
+	r, ok := single(alg.Params, tagSequence)
 	if !ok {
 		return s, errDER
 	}
@@ -277,8 +275,8 @@ func hashParam(der []byte) (crypto.Hash, error) {
 	return h, nil
 }
 
-// Name spells the scheme as reports do: SHA256withRSA, SHA256withRSAandMGF1,
-// SHA256withECDSA, Ed25519.
+// Name names the scheme as reports do: SHA256withRSA, SHA256withRSAandMGF1, SHA256withECDSA,
+// Ed25519.
 func (s Scheme) Name() string {
 	switch s.Kind {
 	case Ed25519, Ed448:
@@ -298,7 +296,7 @@ func (s Scheme) Name() string {
 // Algorithm describes the scheme used with a key, for the facts.
 func (s Scheme) Algorithm(pub any) ades.Algorithm {
 	a := ades.Algorithm{Name: s.Name(), Key: string(s.Kind), Digest: HashName(s.Hash), KeySize: KeySize(pub), OID: s.OID}
-	// A key of another kind than the algorithm asks for is told as what it is.
+	// A key of another kind than the algorithm's is reported as it is.
 	switch pub.(type) {
 	case *ecdsa.PublicKey:
 		a.Key = string(ECDSA)
@@ -318,16 +316,15 @@ func (s Scheme) Algorithm(pub any) ades.Algorithm {
 	return a
 }
 
-// Algorithm describes a signature AlgorithmIdentifier used with a key; digest
-// serves identifiers that name no hash. What is unknown keeps its OID as name.
+// Algorithm describes a signature AlgorithmIdentifier used with a key; digest is for identifiers
+// that name no hash. The name of an unknown one is its OID.
 func Algorithm(alg AlgorithmIdentifier, digest crypto.Hash, pub any) ades.Algorithm {
 	s, _ := SchemeOf(alg, digest)
 	s.OID = alg.OID
 	return s.Algorithm(pub)
 }
 
-// KeySize is the strength of a key as it is usually given, in bits; 0 when
-// the key is not known.
+// KeySize is the usual measure of a key's strength, in bits; 0 if the key is unknown.
 func KeySize(pub any) int {
 	switch k := pub.(type) {
 	case *rsa.PublicKey:

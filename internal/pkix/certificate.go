@@ -32,7 +32,7 @@ const (
 // EKUOCSPSigning is the extended key usage of OCSP responders.
 const EKUOCSPSigning = "1.3.6.1.5.5.7.3.9"
 
-// Extension is one certificate or list extension as it stands.
+// Extension is an unparsed certificate or CRL extension.
 type Extension struct {
 	OID      string
 	Critical bool
@@ -42,10 +42,10 @@ type Extension struct {
 // BasicConstraints of RFC 5280 section 4.2.1.9.
 type BasicConstraints struct {
 	IsCA       bool
-	MaxPathLen int // -1 when there is no limit
+	MaxPathLen int // -1 if there is no limit
 }
 
-// Certificate is an X.509 certificate as it was found.
+// Certificate is an X.509 certificate as found, maybe malformed.
 type Certificate struct {
 	Raw, RawSubject, RawIssuer, RawSPKI []byte
 	signed
@@ -55,7 +55,7 @@ type Certificate struct {
 	Subject, Issuer Name
 	NotBefore       time.Time
 	NotAfter        time.Time
-	// PublicKey is nil when the key is not understood; KeyError says why.
+	// PublicKey is nil if the key is not supported; KeyError says why.
 	PublicKey    any
 	KeyAlgorithm AlgorithmIdentifier
 	KeyError     error
@@ -69,7 +69,7 @@ type Certificate struct {
 	Policies                     []string // dotted
 	PolicyMappings               []PolicyMapping
 	PolicyConstraints            *PolicyConstraints
-	InhibitAnyPolicy             int // -1 when absent
+	InhibitAnyPolicy             int // -1 if absent
 	NameConstraints              *NameConstraints
 	SubjectAltNames              []GeneralName
 	OCSPServers, IssuerURLs      []string
@@ -77,8 +77,7 @@ type Certificate struct {
 	QcStatements                 *QcStatements
 	OCSPNoCheck                  bool
 	Extensions                   []Extension
-	// BadExtensions are those that could not be read; a critical one makes the
-	// certificate useless in a path.
+	// BadExtensions could not be parsed; a critical one makes the certificate useless in a path.
 	BadExtensions []string
 
 	id, subjectKey, issuerKey string
@@ -86,19 +85,18 @@ type Certificate struct {
 	selfSigned                func() bool
 }
 
-// parsed remembers certificates by their bytes: the same issuers and
-// time-stamping units come with every document. Certificates are never changed
-// after parsing, so they may be shared.
+// parsed caches certificates by their bytes: documents have the same issuers and time-stamping
+// units. Certificates are never changed after parsing, so they can be shared.
 var parsed = memo.Memo[string, *Certificate]{Most: 2048}
 
-// ParseCertificate reads a certificate, keeping what it does not understand.
-// The result is shared between callers and must not be changed.
+// ParseCertificate parses a certificate, tolerating what it does not understand. The result is
+// shared between callers and must not be changed.
 func ParseCertificate(der []byte) (*Certificate, error) {
 	if c, ok := parsed.Get(string(der)); ok {
 		return c, nil
 	}
 	c := &Certificate{InhibitAnyPolicy: -1}
-	// The copy lets go of the document that the certificate came in, which may be large.
+	// Clone, so as not to retain the document that contains the certificate, which may be large.
 	if err := c.parse(bytes.Clone(der)); err != nil {
 		return nil, &ades.MalformedError{Format: "X.509", Where: "Certificate", Err: err}
 	}
@@ -131,8 +129,8 @@ func (c *Certificate) parse(der []byte) error {
 	return c.parseTBS(tbs)
 }
 
-// signed is what certificates, lists and OCSP responses begin with: the signed
-// part, the algorithm and the value (RFC 5280, 4.1.1).
+// signed is the outer structure of certificates, CRLs and OCSP responses: the signed part, the
+// algorithm and the value (RFC 5280, 4.1.1).
 type signed struct {
 	RawTBS             []byte
 	SignatureAlgorithm AlgorithmIdentifier
@@ -149,7 +147,7 @@ func (s *signed) read(in *reader) (body []byte, err error) {
 	return tbs.body, s.readSignature(in)
 }
 
-// readSignature reads what follows the signed part.
+// readSignature reads algorithm and value, which follow the signed part.
 func (s *signed) readSignature(in *reader) (err error) {
 	a, okA := in.take(tagSequence)
 	v, okV := in.take(tagBitString)
@@ -187,7 +185,7 @@ func (c *Certificate) parseTBS(body reader) error {
 	if err != nil {
 		return fmt.Errorf("signature: %w", err)
 	}
-	c.algorithmMismatch = a.OID != c.SignatureAlgorithm.OID || !sameParams(a.Params, c.SignatureAlgorithm.Params)
+	c.algorithmMismatch = a.OID != c.SignatureAlgorithm.OID || !SameParams(a.Params, c.SignatureAlgorithm.Params)
 	if err := c.parseNames(&body); err != nil {
 		return err
 	}
@@ -209,8 +207,8 @@ func (c *Certificate) parseTBS(body reader) error {
 	return nil
 }
 
-// sameParams takes absent and NULL parameters as equal, as they are meant.
-func sameParams(a, b []byte) bool {
+// SameParams compares parameters of algorithms; absent and NULL are equal.
+func SameParams(a, b []byte) bool {
 	null := func(p []byte) bool { return len(p) == 0 || p[0] == tagNull }
 	return (null(a) && null(b)) || bytes.Equal(a, b)
 }
@@ -248,19 +246,19 @@ func (c *Certificate) parseNames(body *reader) error {
 	return nil
 }
 
-// ID names the certificate by its content.
+// ID identifies the certificate by its content.
 func (c *Certificate) ID() string { return c.id }
 
-// SubjectDN is the subject as RFC 4514 writes it, in the order of encoding.
+// SubjectDN is the subject in the syntax of RFC 4514, in the order of the encoding.
 func (c *Certificate) SubjectDN() string { return c.Subject.String() }
 
-// IssuerDN is the issuer as RFC 4514 writes it, in the order of encoding.
+// IssuerDN is the issuer in the syntax of RFC 4514, in the order of the encoding.
 func (c *Certificate) IssuerDN() string { return c.Issuer.String() }
 
-// SubjectKey is the subject in the form in which equal names are equal.
+// SubjectKey is the subject in canonical form, for comparing.
 func (c *Certificate) SubjectKey() string { return c.subjectKey }
 
-// IssuerKey is the issuer in the form in which equal names are equal.
+// IssuerKey is the issuer in canonical form, for comparing.
 func (c *Certificate) IssuerKey() string { return c.issuerKey }
 
 // SelfIssued reports whether subject and issuer are the same name.
@@ -272,8 +270,8 @@ func (c *Certificate) SelfSigned() bool { return c.selfSigned() }
 // Equal reports whether both are the same certificate, byte for byte.
 func (c *Certificate) Equal(o *Certificate) bool { return o != nil && c.id == o.id }
 
-// CommonName is the CN of the subject, all of them where there are several, else
-// what names it best.
+// CommonName is the CN of the subject, or all of them if there are several, else the best other
+// name.
 func (n Name) CommonName() string {
 	var all []string
 	for _, rdn := range n {
@@ -294,12 +292,11 @@ func (n Name) CommonName() string {
 	return ""
 }
 
-// ErrAlgorithmMismatch says that a certificate names two signature
-// algorithms, one inside and another outside the signed part.
+// ErrAlgorithmMismatch: the signature algorithms inside and outside of the signed part differ.
 var ErrAlgorithmMismatch = errors.New("signature algorithms inside and outside differ")
 
-// CheckSignatureFrom checks the certificate's signature with the issuer's
-// key: the arithmetic alone, no names and no rights.
+// CheckSignatureFrom checks the certificate's signature with the issuer's key, but neither names
+// nor usages.
 func (c *Certificate) CheckSignatureFrom(issuer *Certificate) error {
 	if issuer.PublicKey == nil {
 		return fmt.Errorf("issuer's key: %w", issuer.KeyError)
@@ -310,11 +307,11 @@ func (c *Certificate) CheckSignatureFrom(issuer *Certificate) error {
 	return CheckSignature(c.SignatureAlgorithm, issuer.PublicKey, c.RawTBS, c.Signature)
 }
 
-// HasUsage reports whether the key usage allows u, or does not restrict.
+// HasUsage reports whether the key usage includes u or is absent.
 func (c *Certificate) HasUsage(u KeyUsage) bool { return !c.HasKeyUsage || c.KeyUsage&u != 0 }
 
-// HasExtKeyUsage reports whether the certificate is restricted to extended key
-// usages, be it to none at all.
+// HasExtKeyUsage reports whether the certificate is restricted to extended key usages, even to
+// none.
 func (c *Certificate) HasExtKeyUsage() bool {
 	return slices.ContainsFunc(c.Extensions, func(x Extension) bool { return x.OID == "2.5.29.37" })
 }
@@ -324,10 +321,9 @@ func (c *Certificate) HasExtUsage(oid string) bool {
 	return slices.Contains(c.ExtKeyUsage, oid)
 }
 
-// KeyBits are the octets of the subject's key, over which OCSP and key
-// identifiers take SHA-1.
+// KeyBits are the octets of the subject's key, whose SHA-1 OCSP and key identifiers use.
 func (c *Certificate) KeyBits() []byte {
-	r, ok := one(c.RawSPKI, tagSequence)
+	r, ok := single(c.RawSPKI, tagSequence)
 	if !ok {
 		return nil
 	}

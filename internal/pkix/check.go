@@ -19,9 +19,8 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// CheckSignature checks a signature over a message by its algorithm
-// identifier. It returns nil, ErrSignature, or an error wrapping
-// ErrUnsupported when it cannot be decided.
+// CheckSignature checks a signature over a message by its algorithm identifier. It returns nil,
+// ErrSignature, or an error wrapping ErrUnsupported if it cannot be checked.
 func CheckSignature(alg AlgorithmIdentifier, pub any, message, sig []byte) error {
 	s, err := SchemeOf(alg, 0)
 	if err != nil {
@@ -79,29 +78,28 @@ func decide(rightKey, good bool) error {
 	return ErrSignature
 }
 
-// Bounds on keys, so that no signature takes seconds to refuse. Nobody makes
-// longer ones.
+// Bounds on keys, so that no check takes seconds. Longer keys are not used in practice.
 const (
 	maxRSA = 16384
 	maxDSA = 4096
 )
 
-// standard reports whether crypto/rsa takes a key. Those that it refuses, for
-// being short or for their exponent, must still be checked, since policy and not
-// arithmetic says that they are weak: by math/big.
+// standard reports whether crypto/rsa accepts a key. It rejects short keys and unusual exponents,
+// but signatures with these must still be checked, since policy decides what is weak: math/big does
+// that.
 func standard(key *rsa.PublicKey) bool {
 	return key.N.BitLen() >= 1024 && key.N.BitLen() <= maxRSA && key.N.Bit(0) == 1 && key.E > 2 && key.E < 1<<31-1 && key.E&1 == 1
 }
 
 func verifyPKCS1(key *rsa.PublicKey, hash crypto.Hash, digest, sig []byte) bool {
-	if standard(key) && hash != crypto.RIPEMD160 { // its prefix there is another
+	if standard(key) && hash != crypto.RIPEMD160 { // crypto/rsa has another prefix for it
 		return rsa.VerifyPKCS1v15(key, hash, digest, sig) == nil
 	}
 	em, ok := rsaRecover(key, sig)
 	return ok && isPKCS1(em, hash, digest)
 }
 
-// isPKCS1 compares the whole of EMSA-PKCS1-v1_5 (RFC 8017, 9.2), padding and all.
+// isPKCS1 compares the whole EMSA-PKCS1-v1_5 (RFC 8017, 9.2), including the padding.
 func isPKCS1(em []byte, hash crypto.Hash, digest []byte) bool {
 	prefix, known := digestInfos[hash]
 	pad := len(em) - len(prefix) - len(digest) - 3
@@ -116,8 +114,8 @@ func isPKCS1(em []byte, hash crypto.Hash, digest []byte) bool {
 	return bytes.Equal(em[3+pad:len(em)-len(digest)], prefix) && bytes.Equal(em[len(em)-len(digest):], digest)
 }
 
-// digestInfos are what stands before a digest in a DigestInfo (RFC 8017, 9.2),
-// whose hash has NULL for parameters.
+// digestInfos are the octets before a digest in a DigestInfo (RFC 8017, 9.2), with NULL as the
+// hash's parameters.
 var digestInfos = func() map[crypto.Hash][]byte {
 	m := make(map[crypto.Hash][]byte)
 	for id, hash := range hashOIDs {
@@ -128,7 +126,7 @@ var digestInfos = func() map[crypto.Hash][]byte {
 	return m
 }()
 
-// rsaRecover is RSAVP1 with the result in the octets of the modulus.
+// rsaRecover is RSAVP1; the result has the length of the modulus.
 func rsaRecover(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
 	size := (key.N.BitLen() + 7) / 8
 	if size > maxRSA/8 || size < 32 || len(sig) != size || key.E < 2 {
@@ -151,14 +149,14 @@ func (s Scheme) verifyPSS(key *rsa.PublicKey, digest, sig []byte) bool {
 		if !good || s.Salt != 0 {
 			return good
 		}
-		// crypto/rsa has no way to ask for an empty salt: 0 is any length there.
+		// crypto/rsa cannot require an empty salt: 0 means any length there.
 	}
 	full, ok := rsaRecover(key, sig)
 	return ok && s.MGF.Available() && s.isPSS(key, full, digest)
 }
 
-// isPSS is EMSA-PSS-VERIFY of RFC 8017 section 9.1.2, written out since
-// crypto/rsa knows no mask generation with another hash.
+// isPSS is EMSA-PSS-VERIFY (RFC 8017, 9.1.2), implemented here because crypto/rsa does not support
+// mask generation with another hash.
 func (s Scheme) isPSS(key *rsa.PublicKey, full, digest []byte) bool {
 	emBits := key.N.BitLen() - 1
 	emLen := (emBits + 7) / 8
@@ -221,9 +219,9 @@ func inRange(r, s, n *big.Int) bool {
 	return r.Sign() > 0 && s.Sign() > 0 && r.Cmp(n) < 0 && s.Cmp(n) < 0
 }
 
-// parseRS reads Dss-Sig-Value strictly: a signature has one encoding.
+// parseRS parses Dss-Sig-Value strictly: a signature has only one encoding.
 func parseRS(sig []byte) (r, s *big.Int, ok bool) {
-	in, ok := one(sig, tagSequence)
+	in, ok := single(sig, tagSequence)
 	if !ok {
 		return nil, nil, false
 	}
@@ -255,9 +253,8 @@ func verifyDSA(key *dsa.PublicKey, digest, sig []byte, raw bool) bool {
 	return ok && inRange(r, s, key.Q) && dsa.Verify(key, digest, r, s)
 }
 
-// PlainValue turns a signature value as crypto.Signer makes it into the form that
-// XML and JSON signatures have, where ECDSA is r‖s, each as wide as the curve's
-// order.
+// PlainValue converts a value of crypto.Signer for XML and JSON signatures, where ECDSA is r‖s,
+// each as wide as the curve's order.
 func PlainValue(pub crypto.PublicKey, value []byte) ([]byte, error) {
 	key, ok := pub.(*ecdsa.PublicKey)
 	if !ok {
@@ -277,12 +274,10 @@ func PlainValue(pub crypto.PublicKey, value []byte) ([]byte, error) {
 // encodeOID writes a dotted identifier as an element.
 func encodeOID(dotted string) []byte { return encode(tagOID, oid.Content(dotted)) }
 
-// Cost is what a signature check with a key takes, beside one with RSA of 2,048
-// bits and the exponent 65537 (some 40 microseconds), rounded up. For RSA and
-// DSA it grows with the square of the modulus and the length of the exponent;
-// beyond 4,096 bits the standard library is some fourteen times slower than
-// that. What curves take is measured: those that the standard library does not
-// know are slow.
+// Cost is the time of a signature check with a key relative to RSA with 2,048 bits and the exponent
+// 65537 (some 40 microseconds), rounded up. For RSA and DSA it grows with the square of the modulus
+// and the length of the exponent; beyond 4,096 bits the standard library is about fourteen times
+// slower than that. The costs of curves are measured: those outside the standard library are slow.
 func Cost(pub any) int64 {
 	modular := func(size, exponent int) int64 {
 		units := int64(size) * int64(size) * int64(exponent+12) / (2048 * 2048 * 29)
@@ -314,18 +309,16 @@ func Cost(pub any) int64 {
 	return 1
 }
 
-// Effort is what the signature checks of one document may still cost. A nil
-// Effort has no end.
+// Effort is the remaining budget for signature checks of one document. A nil Effort is unlimited.
 type Effort struct{ left int64 }
 
-// NewEffort is enough for thousands of signers and for about a second.
+// NewEffort is enough for thousands of signers, and for about a second.
 func NewEffort() *Effort { return &Effort{left: 60_000} }
 
-// ErrEffort says that a document asks for more signature checks than one
-// verification makes.
+// ErrEffort: a document needs more signature checks than one verification makes.
 var ErrEffort = fmt.Errorf("%w: the document asks for too many and too costly signature checks", ErrUnsupported)
 
-// Spend takes the cost of a check with a key; false when it is not left.
+// Spend deducts the cost of a check with a key; false if the budget does not suffice.
 func (e *Effort) Spend(pub any) bool {
 	if e == nil {
 		return true

@@ -11,28 +11,27 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// CRL is a revocation list of RFC 5280 section 5, version 1 or 2. Its entries
-// stay encoded: a list of sixty megabytes is scanned, not built. One that
-// [OpenCRL] read stays where it is stored: Raw and RawTBS are nil, and Bytes
-// loads it.
+// CRL is a revocation list of RFC 5280, section 5, version 1 or 2. Its entries are scanned in
+// encoded form, since lists have up to sixty megabytes. A list from [OpenCRL] is not loaded: Raw
+// and RawTBS are nil, and Bytes loads it.
 type CRL struct {
 	Raw, RawIssuer []byte
 	signed
 	Version                int
 	Issuer                 Name
-	ThisUpdate, NextUpdate time.Time // NextUpdate is zero when absent
+	ThisUpdate, NextUpdate time.Time // NextUpdate is zero if absent
 	AuthorityKeyID         []byte
-	Number                 *big.Int // nil when absent
+	Number                 *big.Int // nil if absent
 	DeltaBase              *big.Int // set for a delta list
 	IDP                    *IssuingDistributionPoint
-	// ExpiredCertsOnCRL: certificates that expired from then on stay listed.
+	// ExpiredCertsOnCRL: certificates that expired since then remain listed.
 	ExpiredCertsOnCRL time.Time
 	Extensions        []Extension
 	CriticalUnknown   bool
 
 	entries           []byte
 	stored            *stored     // of OpenCRL; nil for a list in memory
-	sound             atomic.Bool // every entry was read once
+	sound             atomic.Bool // all entries have been read once without error
 	issuerKey         string
 	algorithmMismatch bool
 }
@@ -44,7 +43,7 @@ type IssuingDistributionPoint struct {
 	OnlyReasons                                      uint16
 }
 
-// Entry is what a list says about one certificate.
+// Entry is the entry of a list for one certificate.
 type Entry struct {
 	SerialNumber    *big.Int
 	RevokedAt       time.Time
@@ -121,11 +120,11 @@ func (c *CRL) applyExtensions(body []byte) {
 	for _, x := range c.Extensions {
 		switch x.OID {
 		case "2.5.29.20":
-			if b, ok := one(x.Value, tagInteger); ok {
+			if b, ok := single(x.Value, tagInteger); ok {
 				c.Number = parseInt(b)
 			}
 		case "2.5.29.27":
-			if b, ok := one(x.Value, tagInteger); ok {
+			if b, ok := single(x.Value, tagInteger); ok {
 				c.DeltaBase = parseInt(b)
 			}
 		case "2.5.29.28":
@@ -146,7 +145,7 @@ func (c *CRL) applyExtensions(body []byte) {
 
 func parseIDP(der []byte) *IssuingDistributionPoint {
 	idp := new(IssuingDistributionPoint)
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	for ok && !r.empty() {
 		var e element
 		if e, ok = r.next(); !ok {
@@ -171,7 +170,7 @@ func parseIDP(der []byte) *IssuingDistributionPoint {
 	return idp
 }
 
-// IssuerKey is the list's issuer in the form in which equal names are equal.
+// IssuerKey is the list's issuer in canonical form, for comparing.
 func (c *CRL) IssuerKey() string { return c.issuerKey }
 
 // CheckSignatureFrom checks the list's signature with the issuer's key.
@@ -188,8 +187,8 @@ func (c *CRL) CheckSignatureFrom(issuer *Certificate) error {
 	return CheckSignature(c.SignatureAlgorithm, issuer.PublicKey, c.RawTBS, c.Signature)
 }
 
-// Find scans for a certificate. Entries of an indirect list belong to the
-// issuer that was named last, the list's own at first.
+// Find scans for a certificate. Entries of an indirect list belong to the certificate issuer named
+// last, initially the list's own.
 func (c *CRL) Find(cert *Certificate) (Entry, bool, error) {
 	s := &search{
 		cert: cert, want: encodeInt(cert.SerialNumber), current: c.issuerKey,
@@ -213,12 +212,12 @@ func (c *CRL) Find(cert *Certificate) (Entry, bool, error) {
 	return s.found, s.have, nil
 }
 
-// mayList looks for the octets of a serial number anywhere in a list whose
-// entries were once read through: where they are not, nothing is listed.
+// mayList searches for the octets of a serial number anywhere in a list whose entries have been
+// read once without error: if they do not occur, the certificate is not listed.
 func (c *CRL) mayList(n *big.Int) (bool, error) {
 	octets := bytes.TrimLeft(encodeInt(n)[2:], "\x00")
 	if len(octets) < 3 || len(octets) > 120 {
-		return true, nil // everywhere, or its length takes more than one octet
+		return true, nil // too frequent, or too long for a one-octet length
 	}
 	if c.stored != nil {
 		return c.stored.contains(octets)
@@ -271,8 +270,7 @@ func (s *search) entry(body []byte) error {
 	return nil
 }
 
-// sameSerial compares the last octet first, which spares the arithmetic for
-// nearly all entries.
+// sameSerial compares the last octet first, which is faster for nearly all entries.
 func sameSerial(b, want []byte, n *big.Int) bool {
 	return len(b) > 0 && b[len(b)-1] == want[len(want)-1] && parseInt(b).Cmp(n) == 0
 }
@@ -313,7 +311,7 @@ func parseEntry(serial []byte, in reader) (Entry, error) {
 	for _, x := range extensionList(exts.full) {
 		switch x.OID {
 		case "2.5.29.21":
-			if b, ok := one(x.Value, tagEnumerated); ok && len(b) == 1 {
+			if b, ok := single(x.Value, tagEnumerated); ok && len(b) == 1 {
 				e.Reason = int(b[0])
 			}
 		case "2.5.29.29", "2.5.29.24":

@@ -9,7 +9,7 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// stored is a list that lies outside memory, with where its parts are.
+// stored is a list outside memory, with the position of its parts.
 type stored struct {
 	src       io.ReaderAt
 	size      int64
@@ -19,7 +19,7 @@ type stored struct {
 // span is a part of a source.
 type span struct{ at, n int64 }
 
-// Bounds on a stored list beside its entries.
+// Bounds on a stored list except for its entries.
 const (
 	maxHead   = 1 << 20   // names, times, extensions
 	maxTail   = 64 << 10  // algorithm and signature
@@ -27,9 +27,8 @@ const (
 	scanPiece = 256 << 10 // read at a time
 )
 
-// OpenCRL reads a list without taking it into memory: its entries are scanned
-// where they are each time a certificate is looked for. The source must not
-// change.
+// OpenCRL parses a list without loading it: its entries are scanned in the source for each
+// certificate. The source must not change.
 func OpenCRL(src io.ReaderAt, size int64) (*CRL, error) {
 	c := &CRL{stored: &stored{src: src, size: size}}
 	if err := c.open(); err != nil {
@@ -47,7 +46,7 @@ func (c *CRL) Size() int64 {
 	return int64(len(c.Raw))
 }
 
-// Bytes is the encoded list: for whoever puts it into a document.
+// Bytes is the encoded list, for embedding it in a document.
 func (c *CRL) Bytes() ([]byte, error) {
 	if c.stored == nil {
 		return c.Raw, nil
@@ -61,7 +60,7 @@ func (c *CRL) open() error {
 	if err != nil || tag != tagSequence {
 		return orDER(err)
 	}
-	s.size = whole.at + whole.n // what follows the list is not part of it
+	s.size = whole.at + whole.n // bytes behind the list are ignored
 	end := s.size
 	if tag, s.tbs, err = s.head(whole.at, end); err != nil || tag != tagSequence {
 		return orDER(err)
@@ -79,7 +78,7 @@ func (c *CRL) open() error {
 	if err != nil {
 		return err
 	}
-	s.tbs = span{whole.at, after - whole.at} // with its tag and length, as it was signed
+	s.tbs = span{whole.at, after - whole.at} // the signed octets, with tag and length
 	return c.parseTBS(small)
 }
 
@@ -90,11 +89,11 @@ func orDER(err error) error {
 	return errDER
 }
 
-// withoutEntries reads the TBSCertList but for revokedCertificates, the
-// sequence right after thisUpdate and nextUpdate, and notes where that is.
+// withoutEntries reads the TBSCertList except for revokedCertificates, the sequence right after
+// thisUpdate and nextUpdate, and records where that is.
 func (s *stored) withoutEntries() ([]byte, error) {
 	var small []byte
-	times := 0 // that stand together just before
+	times := 0 // number of times just before
 	end := s.tbs.at + s.tbs.n
 	for at := s.tbs.at; at < end; {
 		tag, body, err := s.head(at, end)
@@ -124,8 +123,7 @@ func (s *stored) withoutEntries() ([]byte, error) {
 	return small, nil
 }
 
-// head reads the tag and the length at a place and returns where the content
-// is; it must end before end.
+// head reads tag and length at an offset and returns where the content is; it must end before end.
 func (s *stored) head(at, end int64) (tag byte, body span, err error) {
 	b, err := s.read(span{at, min(6, end-at)}, 6)
 	if err != nil {
@@ -160,8 +158,7 @@ func (s *stored) read(p span, most int64) ([]byte, error) {
 	return b, s.fill(b, p.at)
 }
 
-// fill reads all of b, or fails: a piece that is missing must not pass for one
-// in which nobody is listed.
+// fill reads all of b or fails: a missing piece must not look like one without entries.
 func (s *stored) fill(b []byte, at int64) error {
 	if n, err := s.src.ReadAt(b, at); n < len(b) {
 		return fmt.Errorf("read stored list: %w", err)
@@ -169,7 +166,7 @@ func (s *stored) fill(b []byte, at int64) error {
 	return nil
 }
 
-// contains looks for octets among the entries.
+// contains searches the entries for octets.
 func (s *stored) contains(octets []byte) (bool, error) {
 	buf := make([]byte, scanPiece)
 	for at, end := s.list.at, s.list.at+s.list.n; at < end; {
@@ -181,19 +178,19 @@ func (s *stored) contains(octets []byte) (bool, error) {
 			return true, nil
 		}
 		if at += int64(len(piece)); at < end {
-			at -= int64(len(octets) - 1) // they may lie across two pieces
+			at -= int64(len(octets) - 1) // they may be split between two pieces
 		}
 	}
 	return false, nil
 }
 
-// each visits the entries, a piece of the list at a time.
+// each visits the entries, reading the list in pieces.
 func (s *stored) each(visit func(body []byte) error) error {
 	buf := make([]byte, 0, scanPiece)
 	for at, end := s.list.at, s.list.at+s.list.n; at < end || len(buf) > 0; {
 		more := min(int64(cap(buf)-len(buf)), end-at)
 		if more == 0 {
-			return errDER // an entry that its list does not hold
+			return errDER // an entry beyond the end of its list
 		}
 		have := len(buf)
 		buf = buf[:have+int(more)]
@@ -219,7 +216,7 @@ func (s *stored) each(visit func(body []byte) error) error {
 	return nil
 }
 
-// checkStored checks the signature over a list that is hashed where it lies.
+// checkStored checks the signature over a list that is hashed while reading it.
 func (c *CRL) checkStored(pub any) error {
 	s, err := SchemeOf(c.SignatureAlgorithm, 0)
 	if err != nil {

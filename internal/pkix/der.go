@@ -8,7 +8,7 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// ASN.1 tags as they stand in the identifier octet.
+// ASN.1 identifier octets.
 const (
 	tagBool            = 0x01
 	tagInteger         = 0x02
@@ -33,18 +33,18 @@ const (
 
 var errDER = errors.New("bad ASN.1 element")
 
-// element is one TLV; full holds its identifier and length octets too.
+// element is one TLV; full includes its identifier and length octets.
 type element struct {
 	tag  byte
 	body []byte
 	full []byte
 }
 
-// reader walks over consecutive elements. Lengths need not be minimal, since
-// real certificates are not always DER.
+// reader iterates over consecutive elements. Lengths need not be minimal, since real certificates
+// are not always DER.
 type reader []byte
 
-// next takes one element off the front.
+// next reads the first element.
 func (r *reader) next() (element, bool) {
 	b := *r
 	if len(b) < 2 || b[0]&0x1f == 0x1f {
@@ -70,7 +70,7 @@ func (r *reader) next() (element, bool) {
 	return e, true
 }
 
-// take takes the next element if it has the tag.
+// take reads the next element if it has the tag.
 func (r *reader) take(tag byte) (element, bool) {
 	if len(*r) == 0 || (*r)[0] != tag {
 		return element{}, false
@@ -80,8 +80,8 @@ func (r *reader) take(tag byte) (element, bool) {
 
 func (r *reader) empty() bool { return len(*r) == 0 }
 
-// one reads b as exactly one element of a tag and returns its content.
-func one(b []byte, tag byte) (reader, bool) {
+// single parses b as exactly one element with a tag and returns its content.
+func single(b []byte, tag byte) (reader, bool) {
 	r := reader(b)
 	e, ok := r.take(tag)
 	if !ok || !r.empty() {
@@ -90,9 +90,9 @@ func one(b []byte, tag byte) (reader, bool) {
 	return e.body, true
 }
 
-// each hands the elements of a SEQUENCE to f, until one is not as it should be.
+// each calls f for the elements of a SEQUENCE, until it returns false.
 func each(der []byte, f func(element) bool) bool {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	return ok && r.each(f)
 }
 
@@ -105,13 +105,13 @@ func (r reader) each(f func(element) bool) bool {
 	return true
 }
 
-// eachIn hands the contents of the SEQUENCEs in a SEQUENCE to f.
+// eachIn calls f for the contents of the SEQUENCEs in a SEQUENCE.
 func eachIn(der []byte, f func(reader) bool) bool {
 	return each(der, func(e element) bool { return e.tag == tagSequence && f(e.body) })
 }
 
-// whole is a list that was read to its end, or nothing.
-func whole[T any](list []T, ok bool) ([]T, bool) {
+// complete returns list only if it was read to its end.
+func complete[T any](list []T, ok bool) ([]T, bool) {
 	if !ok {
 		return nil, false
 	}
@@ -126,7 +126,7 @@ func parseInt(b []byte) *big.Int {
 	return n
 }
 
-// smallInt reads a non-negative integer that fits an int, or says no.
+// smallInt parses a non-negative integer that fits into an int.
 func smallInt(b []byte) (int, bool) {
 	n := parseInt(b)
 	if n.Sign() < 0 || n.BitLen() > 31 {
@@ -135,7 +135,7 @@ func smallInt(b []byte) (int, bool) {
 	return int(n.Int64()), true
 }
 
-// parseOID writes an object identifier in dotted form; "" when it is none.
+// parseOID parses an object identifier into dotted form; "" if it is invalid.
 func parseOID(b []byte) string {
 	id, _ := oid.Parse(b)
 	return id
@@ -166,7 +166,7 @@ func parseTime(e element) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// bits returns the octets of a BIT STRING, its unused bits dropped.
+// bits returns the octets of a BIT STRING without the count of unused bits.
 func bits(b []byte) ([]byte, bool) {
 	if len(b) == 0 || b[0] > 7 || (len(b) == 1 && b[0] != 0) {
 		return nil, false
@@ -174,7 +174,7 @@ func bits(b []byte) ([]byte, bool) {
 	return b[1:], true
 }
 
-// Writing: the little that OCSP requests and wrapped responses need.
+// Encoding, as far as OCSP requests and wrapped responses need it.
 
 func encode(tag byte, parts ...[]byte) []byte {
 	n := 0

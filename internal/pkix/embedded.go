@@ -1,9 +1,9 @@
 package pkix
 
-// Embedded finds the certificates of a degenerate PKCS#7 bundle
-// (SignedData without signers, as CAs publish their issuers).
+// Embedded returns the certificates of a degenerate PKCS#7 bundle (SignedData without signers), in
+// which CAs publish issuers.
 func Embedded(der []byte) [][]byte {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return nil
 	}
@@ -14,7 +14,7 @@ func Embedded(der []byte) [][]byte {
 	if !ok {
 		return nil
 	}
-	sd, ok := one(explicit.body, tagSequence)
+	sd, ok := single(explicit.body, tagSequence)
 	if !ok {
 		return nil
 	}

@@ -14,8 +14,8 @@ type PolicyConstraints struct{ RequireExplicit, InhibitMapping int }
 // NameConstraints of RFC 5280 section 4.2.1.10.
 type NameConstraints struct {
 	Permitted, Excluded []GeneralName
-	// MinMax is set when a subtree carries minimum or maximum, which RFC 5280
-	// does not allow and this package does not understand.
+	// MinMax: a subtree has minimum or maximum, which RFC 5280 does not allow and this package does
+	// not support.
 	MinMax bool
 }
 
@@ -30,14 +30,14 @@ type GeneralName struct {
 // DistributionPoint says where a certificate's revocation list is.
 type DistributionPoint struct {
 	URLs      []string
-	Names     []GeneralName // full name, whole
+	Names     []GeneralName // the whole full name
 	Relative  []byte        // nameRelativeToCRLIssuer, the RDN's content
 	CRLIssuer []GeneralName
 	Reasons   uint16 // 0 means all
 }
 
 func (c *Certificate) parseExtensions(body []byte) error {
-	list, ok := one(body, tagSequence)
+	list, ok := single(body, tagSequence)
 	if !ok {
 		return errDER
 	}
@@ -52,7 +52,7 @@ func (c *Certificate) parseExtensions(body []byte) error {
 		}
 		for _, seen := range c.Extensions {
 			if seen.OID == x.OID {
-				c.BadExtensions = append(c.BadExtensions, x.OID) // RFC 5280 4.2: never twice
+				c.BadExtensions = append(c.BadExtensions, x.OID) // RFC 5280, 4.2: at most once
 			}
 		}
 		c.Extensions = append(c.Extensions, x)
@@ -78,11 +78,11 @@ func parseExtension(body reader) (Extension, bool) {
 	return x, ok
 }
 
-// apply reads one extension into the certificate; false when it is malformed.
+// apply parses one extension into the certificate; false if it is malformed.
 func (c *Certificate) apply(x Extension) (ok bool) {
 	switch x.OID {
 	case "2.5.29.14":
-		c.SubjectKeyID, ok = one(x.Value, tagOctetString)
+		c.SubjectKeyID, ok = single(x.Value, tagOctetString)
 		return ok
 	case "2.5.29.15":
 		return c.applyKeyUsage(x.Value)
@@ -109,7 +109,7 @@ func (c *Certificate) apply(x Extension) (ok bool) {
 		c.ExtKeyUsage, ok = parseOIDs(x.Value)
 		return ok
 	case "2.5.29.54":
-		body, okInt := one(x.Value, tagInteger)
+		body, okInt := single(x.Value, tagInteger)
 		if okInt {
 			c.InhibitAnyPolicy, okInt = smallInt(body)
 		}
@@ -131,11 +131,11 @@ func parseOIDs(der []byte) ([]string, bool) {
 		out = append(out, parseOID(e.body))
 		return e.tag == tagOID
 	})
-	return whole(out, ok)
+	return complete(out, ok)
 }
 
 func (c *Certificate) applyKeyUsage(der []byte) bool {
-	body, ok := one(der, tagBitString)
+	body, ok := single(der, tagBitString)
 	if !ok {
 		return false
 	}
@@ -157,7 +157,7 @@ func bitFlags(body []byte) uint16 {
 }
 
 func (c *Certificate) applyBasicConstraints(der []byte) bool {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return false
 	}
@@ -220,7 +220,7 @@ func generalName(e element) GeneralName {
 }
 
 func parseGeneralNames(der []byte) ([]GeneralName, bool) {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return nil, false
 	}
@@ -232,7 +232,7 @@ func generalNames(r reader) (out []GeneralName, ok bool) {
 		out = append(out, generalName(e))
 		return true
 	})
-	return whole(out, ok)
+	return complete(out, ok)
 }
 
 func (c *Certificate) applyPolicies(der []byte) bool {
@@ -276,7 +276,7 @@ func (c *Certificate) applyPolicyConstraints(der []byte) bool {
 }
 
 func (c *Certificate) applyAuthorityKeyID(der []byte) bool {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return false
 	}
@@ -315,7 +315,7 @@ func parseDistributionPoints(der []byte) ([]DistributionPoint, bool) {
 		out = append(out, p)
 		return ok
 	})
-	return whole(out, ok)
+	return complete(out, ok)
 }
 
 // parsePointOf reads the content of a DistributionPoint.

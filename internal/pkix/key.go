@@ -12,7 +12,7 @@ import (
 	"github.com/ProtonMail/go-crypto/brainpool"
 )
 
-// curves by object identifier: NIST and the brainpool curves that occur.
+// curves by object identifier: the NIST curves, and those brainpool curves that are in use.
 var curves = map[string]func() elliptic.Curve{
 	"1.3.132.0.33":          elliptic.P224,
 	"1.2.840.10045.3.1.7":   elliptic.P256,
@@ -26,8 +26,8 @@ var curves = map[string]func() elliptic.Curve{
 	"1.3.36.3.3.2.8.1.1.14": brainpool.P512t1,
 }
 
-// CurveOf returns the curve with that object identifier (as it stands in
-// SubjectPublicKeyInfo and in the NamedCurve of XML signatures).
+// CurveOf returns the curve with that object identifier (the one in SubjectPublicKeyInfo and in the
+// NamedCurve of XML signatures).
 func CurveOf(oid string) (elliptic.Curve, bool) {
 	f, ok := curves[oid]
 	if !ok {
@@ -40,14 +40,13 @@ func isNIST(c elliptic.Curve) bool {
 	return c == elliptic.P224() || c == elliptic.P256() || c == elliptic.P384() || c == elliptic.P521()
 }
 
-// Ed448PublicKey is a public key of RFC 8032 section 5.2, which the standard
-// library does not know.
+// Ed448PublicKey is a public key of RFC 8032, 5.2, which the standard library does not support.
 type Ed448PublicKey []byte
 
 // ParsePublicKey reads a SubjectPublicKeyInfo. Keys are *rsa.PublicKey,
 // *ecdsa.PublicKey, ed25519.PublicKey, Ed448PublicKey or *dsa.PublicKey.
 func ParsePublicKey(spki []byte) (any, AlgorithmIdentifier, error) {
-	r, ok := one(spki, tagSequence)
+	r, ok := single(spki, tagSequence)
 	if !ok {
 		return nil, AlgorithmIdentifier{}, errDER
 	}
@@ -103,7 +102,7 @@ func parseRSA(key []byte) (any, error) {
 	if !okN || !okE {
 		return nil, errDER
 	}
-	// Moduli without their leading zero are negative in form only.
+	// A modulus without leading zero octet looks negative but is not.
 	modulus, exponent := new(big.Int).SetBytes(n.body), new(big.Int).SetBytes(e.body)
 	if modulus.BitLen() < 256 || modulus.BitLen() > 16384 || exponent.BitLen() > 62 || exponent.BitLen() < 2 {
 		return nil, fmt.Errorf("%w: RSA key of %d bits", ErrUnsupported, modulus.BitLen())
@@ -142,8 +141,8 @@ func parseCurve(params []byte) (elliptic.Curve, error) {
 	return nil, fmt.Errorf("%w: explicit curve parameters", ErrUnsupported)
 }
 
-// explicitCurve accepts written-out parameters only where they are those of a
-// named curve, all of them: anything else lets a forger choose the generator.
+// explicitCurve accepts explicit parameters only if all of them equal those of a named curve:
+// otherwise a forger could choose the generator.
 func explicitCurve(e element) (elliptic.Curve, bool) {
 	in := reader(e.body)
 	_, okV := in.take(tagInteger)
@@ -170,7 +169,7 @@ func explicitCurve(e element) (elliptic.Curve, bool) {
 		if cp.P.Cmp(prime) != 0 || cp.N.Cmp(new(big.Int).SetBytes(order.body)) != 0 {
 			continue
 		}
-		// Only NIST curves: their a is p-3 and B is public in Params.
+		// Only NIST curves: their a is p-3, and Params has B.
 		if id[0:4] == "1.3." && id[4] == '3' && id[5] == '6' {
 			continue
 		}
@@ -201,7 +200,7 @@ func ParsePoint(curve elliptic.Curve, key []byte) (x, y *big.Int, ok bool) {
 }
 
 func parseDSA(params, key []byte) (any, error) {
-	r, ok := one(params, tagSequence)
+	r, ok := single(params, tagSequence)
 	if !ok {
 		return nil, errDER
 	}

@@ -17,14 +17,14 @@ type Name []RDN
 // RDN is one relative distinguished name: mostly a single attribute.
 type RDN []Attribute
 
-// Attribute is a type with its value; Raw is the value's whole element.
+// Attribute is a type with its value; Raw is the value's encoding.
 type Attribute struct {
 	OID   string
-	Value string // decoded text; "" when it is no string type
+	Value string // decoded text; "" if it is not a string type
 	Raw   []byte
 }
 
-// Object identifiers of the attributes that others ask for by name.
+// Object identifiers of attributes used by other packages.
 const (
 	OIDCommonName             = "2.5.4.3"
 	OIDSurname                = "2.5.4.4"
@@ -37,8 +37,8 @@ const (
 	OIDEmailAddress           = "1.2.840.113549.1.9.1"
 )
 
-// attributeNames are the short names of RFC 4514 and 4519, and of X.520 for
-// the identifiers of eIDAS certificates.
+// attributeNames are the short names of RFC 4514 and 4519, and of X.520 for the identifiers in
+// eIDAS certificates.
 var attributeNames = map[string]string{
 	OIDCommonName: "CN", OIDSurname: "SN", OIDSerialNumber: "serialNumber", OIDCountry: "C",
 	"2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.9": "STREET", OIDOrganization: "O", "2.5.4.11": "OU",
@@ -51,7 +51,7 @@ var attributeNames = map[string]string{
 
 // ParseName reads the DER of a Name.
 func ParseName(der []byte) (Name, error) {
-	r, ok := one(der, tagSequence)
+	r, ok := single(der, tagSequence)
 	if !ok {
 		return nil, errDER
 	}
@@ -92,8 +92,8 @@ func parseRDN(body []byte) (RDN, error) {
 	return rdn, nil
 }
 
-// decodeString turns any ASN.1 string into text, taking what is misencoded
-// as Latin-1, which is how such strings were mostly meant.
+// decodeString decodes any ASN.1 string, assuming Latin-1 for invalid encodings, which is what most
+// of them are.
 func decodeString(e element) (string, bool) {
 	switch e.tag {
 	case tagUTF8String, tagPrintableString, tagIA5String, tagNumericString, tagVisibleString:
@@ -127,7 +127,7 @@ func latin1(b []byte) string {
 	return string(out)
 }
 
-// Get returns the last value of an attribute type, "" when there is none.
+// Get returns the last value of an attribute type, or "".
 func (n Name) Get(oid string) string {
 	for i := len(n) - 1; i >= 0; i-- {
 		for _, a := range n[i] {
@@ -139,8 +139,8 @@ func (n Name) Get(oid string) string {
 	return ""
 }
 
-// String writes the name as RFC 4514 does, but in the order of the encoding,
-// so that most names start with C=.
+// String formats the name by RFC 4514, but in the order of the encoding, so that most names start
+// with C=.
 func (n Name) String() string {
 	var b strings.Builder
 	for i, rdn := range n {
@@ -168,7 +168,7 @@ func (a Attribute) write(b *strings.Builder) {
 	escape(b, a.Value)
 }
 
-// escape writes a value by RFC 4514 section 2.4.
+// escape writes a value by RFC 4514, 2.4.
 func escape(b *strings.Builder, v string) {
 	if plain(v) && !strings.ContainsAny(v, `"+,;<>\`) && strings.Trim(v, " ") == v && !strings.HasPrefix(v, "#") {
 		b.WriteString(v)
@@ -191,9 +191,9 @@ func escape(b *strings.Builder, v string) {
 	}
 }
 
-// Canonical is a form in which equal names are equal strings: values are
-// prepared in the manner of RFC 4518 (compatibility composition, case folded,
-// white space squeezed), so that a UTF8String equals a PrintableString.
+// Canonical is a form in which equal names are equal strings: values are prepared like in RFC 4518
+// (compatibility composition, case folding, white space compression), so that a UTF8String equals a
+// PrintableString.
 func (n Name) Canonical() string {
 	var b strings.Builder
 	for _, rdn := range n {
@@ -227,7 +227,7 @@ func plain(s string) bool {
 	return true
 }
 
-// squeeze drops what RFC 4518 maps to nothing and folds runs of white space.
+// squeeze removes what RFC 4518 maps to nothing and compresses white space.
 func squeeze(s string) string {
 	if plain(s) && !strings.Contains(s, "  ") {
 		return strings.TrimSpace(s)
@@ -241,7 +241,7 @@ func squeeze(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// EqualNames compares two encoded names as RFC 5280 section 7.1 asks.
+// EqualNames compares two encoded names by RFC 5280, 7.1.
 func EqualNames(a, b []byte) bool {
 	if string(a) == string(b) {
 		return true
@@ -251,8 +251,7 @@ func EqualNames(a, b []byte) bool {
 	return errA == nil && errB == nil && m.Canonical() == n.Canonical()
 }
 
-// Relative puts the content of a RelativeDistinguishedName under a name, as
-// distribution points do.
+// Relative appends the content of a RelativeDistinguishedName to a name, for distribution points.
 func (n Name) Relative(rdn []byte) (Name, error) {
 	r, err := parseRDN(rdn)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Status is what revocation data says of a certificate.
+// Status is the status of a certificate.
 type Status string
 
 const (
@@ -22,20 +22,20 @@ const (
 	StatusUnknown Status = "unknown"
 )
 
-// ReasonRemoveFromCRL is the reason of RFC 5280 section 5.3.1 that lifts a hold.
+// ReasonRemoveFromCRL is the reason of RFC 5280, 5.3.1 that ends a hold.
 const ReasonRemoveFromCRL = 8
 
-// OCSPResponse is a response of RFC 6960 with a basic response inside.
+// OCSPResponse is a response of RFC 6960 with a basic response.
 type OCSPResponse struct {
 	Raw              []byte // the whole OCSPResponse
 	signed                  // ResponseData
-	ResponderName    []byte // DER of the Name; nil when named by key
+	ResponderName    []byte // DER of the Name; nil if identified by key
 	ResponderKeyHash []byte
 	ProducedAt       time.Time
 	Responses        []SingleResponse
 	Nonce            []byte
 	Certificates     [][]byte
-	CriticalUnknown  bool // an unknown critical extension of the response
+	CriticalUnknown  bool // the response has an unknown critical extension
 }
 
 // SingleResponse is the answer about one certificate.
@@ -48,15 +48,14 @@ type SingleResponse struct {
 	Reason                        int
 	ThisUpdate, NextUpdate        time.Time
 	ArchiveCutoff                 time.Time
-	CertHash                      []byte // of the positive statement of Common PKI, with CertHashAlgorithm
+	CertHash                      []byte // from the positive statement of Common PKI, with CertHashAlgorithm
 	CertHashAlgorithm             crypto.Hash
 	CriticalUnknown               bool
 }
 
 const oidBasicOCSP = "1.3.6.1.5.5.7.48.1.1"
 
-// ParseOCSPResponse reads a whole OCSPResponse, or a BasicOCSPResponse alone,
-// as CMS carries it.
+// ParseOCSPResponse parses a whole OCSPResponse, or only a BasicOCSPResponse, as in CMS.
 func ParseOCSPResponse(der []byte) (*OCSPResponse, error) {
 	o := new(OCSPResponse)
 	if err := o.parse(der); err != nil {
@@ -65,7 +64,7 @@ func ParseOCSPResponse(der []byte) (*OCSPResponse, error) {
 	return o, nil
 }
 
-// WrapBasicOCSP makes a whole OCSPResponse of a BasicOCSPResponse.
+// WrapBasicOCSP makes an OCSPResponse from a BasicOCSPResponse.
 func WrapBasicOCSP(basic []byte) []byte {
 	return encode(tagSequence,
 		[]byte{tagEnumerated, 1, 0},
@@ -92,7 +91,7 @@ func (o *OCSPResponse) parse(der []byte) error {
 	if !ok {
 		return errDER
 	}
-	rb, ok := one(outer.body, tagSequence)
+	rb, ok := single(outer.body, tagSequence)
 	if !ok {
 		return errDER
 	}
@@ -101,7 +100,7 @@ func (o *OCSPResponse) parse(der []byte) error {
 	if !okK || !okO || parseOID(kind.body) != oidBasicOCSP {
 		return errors.New("not a basic response")
 	}
-	basic, ok := one(octets.body, tagSequence)
+	basic, ok := single(octets.body, tagSequence)
 	if !ok {
 		return errDER
 	}
@@ -114,7 +113,7 @@ func (o *OCSPResponse) parseBasic(in reader) error {
 		return err
 	}
 	if certs, ok := in.take(0xa0); ok {
-		list, ok := one(certs.body, tagSequence)
+		list, ok := single(certs.body, tagSequence)
 		for ok && !list.empty() {
 			var c element
 			if c, ok = list.next(); ok {
@@ -135,7 +134,7 @@ func (o *OCSPResponse) parseData(in reader) error {
 	case 0xa1:
 		o.ResponderName = id.body
 	case 0xa2:
-		if o.ResponderKeyHash, ok = one(id.body, tagOctetString); !ok {
+		if o.ResponderKeyHash, ok = single(id.body, tagOctetString); !ok {
 			return errDER
 		}
 	default:
@@ -177,7 +176,7 @@ func (o *OCSPResponse) applyExtensions(body []byte) {
 }
 
 func extensionList(body []byte) []Extension {
-	list, ok := one(body, tagSequence)
+	list, ok := single(body, tagSequence)
 	var out []Extension
 	for ok && !list.empty() {
 		var e element
@@ -257,7 +256,7 @@ func (s *SingleResponse) revoked(in reader) error {
 		return errors.New("revocationTime")
 	}
 	if reason, ok := in.take(0xa0); ok {
-		if body, ok := one(reason.body, tagEnumerated); ok && len(body) == 1 {
+		if body, ok := single(reason.body, tagEnumerated); ok && len(body) == 1 {
 			s.Reason = int(body[0])
 		}
 	}
@@ -280,7 +279,7 @@ func (s *SingleResponse) applyExtensions(body []byte) {
 }
 
 func (s *SingleResponse) certHash(der []byte) {
-	r, _ := one(der, tagSequence)
+	r, _ := single(der, tagSequence)
 	alg, _ := r.take(tagSequence)
 	h, _ := r.take(tagOctetString)
 	if a, err := algorithmIdentifier(alg); err == nil {
@@ -299,8 +298,7 @@ func (s *SingleResponse) About(cert, issuer *Certificate) bool {
 			bytes.Equal(oid.Sum(s.Hash, issuer.RawSubject), s.IssuerNameHash))
 }
 
-// RespondedBy reports whether the response names this certificate as its
-// responder.
+// RespondedBy reports whether the response names this certificate as its responder.
 func (o *OCSPResponse) RespondedBy(c *Certificate) bool {
 	if o.ResponderName != nil {
 		return EqualNames(o.ResponderName, c.RawSubject)
@@ -317,9 +315,8 @@ func (o *OCSPResponse) CheckSignatureFrom(responder *Certificate) error {
 	return CheckSignature(o.SignatureAlgorithm, responder.PublicKey, o.RawTBS, o.Signature)
 }
 
-// NewOCSPRequest asks about one certificate, with a nonce unless it is nil.
-// CertID uses SHA-1, which every responder knows and which is no weakness
-// there.
+// NewOCSPRequest makes a request for one certificate, with a nonce unless it is nil. CertID uses
+// SHA-1, which every responder supports and which is not a weakness there.
 func NewOCSPRequest(cert, issuer *Certificate, nonce []byte) []byte {
 	name, key := sha1.Sum(issuer.RawSubject), sha1.Sum(issuer.KeyBits())
 	id := encode(tagSequence,

@@ -2,8 +2,8 @@ package pkix
 
 import "slices"
 
-// QcStatements are what a certificate says about its own qualification
-// (RFC 3739, ETSI EN 319 412-5).
+// QcStatements are a certificate's statements about its own qualification (RFC 3739, ETSI EN 319
+// 412-5).
 type QcStatements struct {
 	Compliance bool     // id-etsi-qcs-QcCompliance
 	SSCD       bool     // id-etsi-qcs-QcSSCD: the key is in a qualified device
@@ -61,7 +61,7 @@ func (q *QcStatements) apply(id string, info reader) {
 	}
 }
 
-// HasType reports whether QcType names the type.
+// HasType reports whether QcType includes the type.
 func (q *QcStatements) HasType(t string) bool {
 	return q != nil && slices.Contains(q.Types, t)
 }

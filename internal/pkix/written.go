@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// rdnType begins an attribute of a name as people and programs write it.
+// rdnType is the start of an attribute in the text form of a name.
 var rdnType = regexp.MustCompile(`^[\s,;+/]*(?:cn|c|o|ou|l|st|s|t|sn|g|gn|dc|uid|e|email|emailaddress|street|title|surname|givenname|serialnumber|initials|organizationidentifier|postalcode|dnqualifier|pseudonym|description|generationqualifier|(?:oid\.)?[0-9]+(?:\.[0-9]+)+)\s*=\s*"?`)
 
 // hexValue is a value of RFC 4514, 2.4, in the form of its encoding.
 var hexValue = regexp.MustCompile(`#[0-9A-Fa-f]{4,}`)
 
-// escaped is a character of RFC 4514, 2.4, or RFC 2253 that is written with a
-// backslash.
+// escaped is a backslash escape of RFC 4514, 2.4, or RFC 2253.
 var escaped = regexp.MustCompile(`\\(?:[0-9A-Fa-f]{2}|.)`)
 
-// Wrote reports whether a text is this name, or one of its values, as some
-// program writes it: in either order, with any names for the types, with or
-// without escapes. All that it says is said by the name.
+// Wrote reports whether a text is this name, or one of its values, in some textual form: in either
+// order, with any names for the types, with or without escapes. Everything in the text must be in
+// the name.
 func (n Name) Wrote(text string) bool {
 	var values []string
 	for _, rdn := range n {
@@ -50,7 +49,7 @@ func (n Name) Wrote(text string) bool {
 	if slices.Contains(values, text) {
 		return true
 	}
-	// The longest value first: one may begin like another.
+	// The longest value first, since one may be a prefix of another.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	found := false
 	for text != "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
 var (
@@ -16,8 +16,8 @@ var (
 	ourSecret   = regexp.MustCompile(`(rg[trksl]_|whsec_)[A-Za-z0-9+/=]+`)
 )
 
-// Text is a text without credentials: those inside URLs, of Authorization
-// headers, parameters named like secrets, and what looks like a secret of ours.
+// Text removes credentials from a text: those inside URLs, of Authorization headers, parameters
+// named like secrets, and anything that looks like one of our secrets.
 func Text(s string) string {
 	if !strings.ContainsAny(s, "@= _") {
 		return s

@@ -7,16 +7,16 @@ import (
 	"rogito.dev/rogito/internal/pdf/content"
 )
 
-// comments are the annotations that a certification with P=3 lets people add
-// and change (ISO 32000-2, table 171). The others do more than comment: they
-// lead elsewhere, play, hold files, or count as part of the page.
+// comments are the annotations that a certification with P=3 permits adding and changing (ISO
+// 32000-2, table 171). The others do more than comment: they have links, media or files, or are
+// part of the page.
 var comments = []pdf.Name{
 	"Text", "FreeText", "Line", "Square", "Circle", "Polygon", "PolyLine", "Highlight", "Underline",
 	"Squiggly", "StrikeOut", "Caret", "Stamp", "Ink", "Popup",
 }
 
-// commentKeys are what a comment is made of (tables 166, 172 and those of the
-// single types). Any other key is unexplained.
+// commentKeys are the keys of comments (tables 166, 172 and those of the single types). Any other
+// key is unexplained.
 var commentKeys = []pdf.Name{
 	"Type", "Subtype", "Rect", "Contents", "P", "NM", "M", "F", "AP", "AS", "Border", "C", "StructParent", "CA", "ca", "BM", "Lang",
 	"T", "Popup", "RC", "CreationDate", "IRT", "Subj", "RT", "IT", "ExData", "Open", "Name", "State", "StateModel",
@@ -27,8 +27,8 @@ var commentKeys = []pdf.Name{
 // quiet are keys of annotations that neither show nor run anything.
 var quiet = []pdf.Name{"Type", "P", "M", "StructParent"}
 
-// annots compares the annotations of a page: those that were there stay, in
-// their order; widgets of fields are judged with their fields.
+// annots compares the annotations of a page: the old ones must remain, in the same order; widgets
+// are judged with their fields.
 func (c *comparison) annots(a, b *page) {
 	used := make([]bool, len(a.annots))
 	byID := make(map[int][]int)
@@ -70,8 +70,8 @@ func (c *comparison) annots(a, b *page) {
 	}
 }
 
-// counterpart finds the entry of the old list that a new one continues: the
-// same object, the widget of the same field, or an equal value.
+// counterpart finds the old entry that a new one continues: the same object, the widget of the same
+// field, or an equal value.
 func (c *comparison) counterpart(old []annot, byID map[int][]int, used []bool, is annot, from int) int {
 	if id := c.anchors[1][is.num]; id != 0 && is.num != 0 {
 		for _, i := range byID[id] {
@@ -116,12 +116,12 @@ func (c *comparison) newAnnot(is annot, p *page) {
 	}
 }
 
-// comment judges what may be added to or changed in a comment.
+// comment judges an added or changed comment.
 func (c *comparison) comment(what string, was, d *pdf.Dict, num int, kind pdf.Name, p *page) {
 	_, odd := c.mistyped(was, d, annotTypes)
 	_, placed := c.new.doc.Rect(d.Get("Rect"))
 	switch {
-	case odd || !placed: // without a rectangle readers put it where they like
+	case odd || !placed: // without a rectangle readers place it arbitrarily
 		c.add(difference{what: "annotation-odd", page: p.number})
 	case !slices.Contains(comments, kind):
 		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})
@@ -137,9 +137,8 @@ func (c *comparison) comment(what string, was, d *pdf.Dict, num int, kind pdf.Na
 	}
 }
 
-// covers reports whether a comment hides something that the page showed. What is
-// drawn so that one can see through it hides nothing, and a highlight is drawn so
-// where it has no appearance.
+// covers reports whether a comment hides something on the page. Transparent ink hides nothing, and
+// a highlight without an appearance is drawn transparently.
 func (c *comparison) covers(a annot, was, is *page) bool {
 	if !c.new.shows(a.dict) || c.new.doc.Name(a.dict.Get("Subtype")) == "Highlight" && c.new.normal(a.dict) == nil {
 		return false
@@ -181,15 +180,15 @@ func (c *comparison) changedAnnot(was, is annot, p *page) {
 	}
 }
 
-// shows reports whether a widget has an area and is not hidden. What cannot be
-// read is shown: readers differ in what they make of it.
+// shows reports whether a widget has an area and is not hidden. Unreadable flags count as visible,
+// since readers differ.
 func (m *model) shows(w *pdf.Dict) bool {
 	const hidden, noView, printed, toggles = 2, 32, 4, 256
 	f, ok := m.annotFlags(w)
 	return m.area(w) && (!ok || f&hidden == 0 && (f&noView == 0 || f&(printed|toggles) != 0))
 }
 
-// area reports whether a widget takes up room on its page.
+// area reports whether a widget has an area on its page.
 func (m *model) area(w *pdf.Dict) bool {
 	r, ok := m.doc.Rect(w.Get("Rect"))
 	if !ok {
@@ -199,8 +198,7 @@ func (m *model) area(w *pdf.Dict) bool {
 	return r.Width() != 0 && r.Height() != 0
 }
 
-// annotFlags are the flags of an annotation (F). Only a small whole number is
-// one to every reader.
+// annotFlags are the flags of an annotation (F). Readers only agree on small integers.
 func (m *model) annotFlags(w *pdf.Dict) (int64, bool) {
 	v, err := m.doc.Resolve(w.Get("F"))
 	if err != nil {

@@ -11,27 +11,26 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// requests are the names by which content asks for resources that it does not
-// have itself. Readers look for those in the resources of what uses it, or
-// nowhere. They are gathered in one pass over everything that can draw, and they
-// are taken from the bytes: whatever follows a slash may be a name, because
-// readers differ in where a string, a comment or a picture ends.
+// requests are the names by which content uses resources that it does not have itself. Readers look
+// for those in the resources of what uses it, or nowhere. They are gathered in one pass over
+// everything that can draw, from the raw bytes: anything after a slash may be a name, because
+// readers differ in where a string, a comment or an inline image ends.
 type requests struct {
 	m       *model
-	missing map[pdf.Name]uint8 // categories, as bits, in which somebody asks for the name
-	spaces  map[pdf.Name]bool  // names in dictionaries: pictures and shadings name colour spaces so
-	all     bool               // something cannot be read: it may ask for anything
+	missing map[pdf.Name]uint8 // categories, as bits, in which the name is used
+	spaces  map[pdf.Name]bool  // names in dictionaries, where pictures and shadings refer to colour spaces
+	all     bool               // something cannot be read: any name may be used
 	seen    map[visited]bool
 }
 
-// visited is an object and what it was taken for.
+// visited is an object and how it was interpreted.
 type visited struct {
 	num int
 	as  use
 }
 
-// use says what a value is taken for. The keys of resource dictionaries are the
-// author's choice, so they never decide it.
+// use says how a value is interpreted. It never depends on the keys of resource dictionaries, since
+// the author chooses them.
 type use int
 
 const (
@@ -55,7 +54,7 @@ func newRequests(m *model) *requests {
 	return &requests{m: m, missing: make(map[pdf.Name]uint8), spaces: make(map[pdf.Name]bool), seen: make(map[visited]bool)}
 }
 
-// pageRequests gathers what a page, its resources and its annotations ask for.
+// pageRequests gathers the names used by a page, its resources and its annotations.
 func (m *model) pageRequests(p *page) *requests {
 	r := newRequests(m)
 	r.contents(p.dict.Get("Contents"))
@@ -70,8 +69,8 @@ func (m *model) pageRequests(p *page) *requests {
 	return r
 }
 
-// formRequests gathers what is taken from the default resources of the form: by
-// default appearance strings, and by appearances.
+// formRequests gathers the names looked up in the default resources of the form: by default
+// appearance strings, and by appearances.
 func (m *model) formRequests() *requests {
 	r := newRequests(m)
 	form := m.form.Get("DA")
@@ -119,8 +118,8 @@ func (m *model) formRequests() *requests {
 	return r
 }
 
-// climbDA is the default appearance that readers find which go up by way of
-// Parent, where it is not the annotation's own.
+// climbDA is the default appearance found via Parent, which some readers use if the annotation has
+// none.
 func (m *model) climbDA(d *pdf.Dict) pdf.Object {
 	if d.Get("DA") != nil {
 		return nil
@@ -137,14 +136,14 @@ func (m *model) climbDA(d *pdf.Dict) pdf.Object {
 	return nil
 }
 
-// writes reports whether an annotation is drawn by a default appearance string
-// (ISO 32000-2, 12.5.6.6 and 12.5.6.23).
+// writes reports whether an annotation is drawn from a default appearance string (ISO 32000-2,
+// 12.5.6.6 and 12.5.6.23).
 func (m *model) writes(d *pdf.Dict) bool {
 	kind := m.doc.Name(d.Get("Subtype"))
 	return kind == "FreeText" || kind == "Redact" || kind == "Widget"
 }
 
-// asks reports whether anything may ask for a resource of that name.
+// asks reports whether anything may use a resource of that name.
 func (r *requests) asks(category, name pdf.Name) bool {
 	if r.all || !plainName(name) || category == "ColorSpace" && (r.spaces[name] || strings.HasPrefix(string(name), "Default")) {
 		return true
@@ -161,13 +160,13 @@ func (r *requests) asks(category, name pdf.Name) bool {
 	return r.missing[name]&bit != 0
 }
 
-// plainName reports whether all readers take a name for the same.
+// plainName reports whether all readers parse a name alike.
 func plainName(n pdf.Name) bool {
 	return n != "" && len(n) < 100 && !strings.ContainsAny(string(n), "\x00{}#")
 }
 
-// data is the data of a stream. What cannot be read within the bounds is not
-// the same as what cannot be read.
+// data returns the data of a stream. Exceeding the budget is recorded, as it does not mean that the
+// data is unreadable.
 func (m *model) data(s *pdf.Stream) ([]byte, bool) {
 	b, err := m.doc.Data(s)
 	if errors.Is(err, limits.ErrBudget) || m.work.ctx.Err() != nil {
@@ -176,8 +175,8 @@ func (m *model) data(s *pdf.Stream) ([]byte, bool) {
 	return b, err == nil && m.work.spend(len(b)/256)
 }
 
-// contents scans the content of a page, whose parts some readers join by a line
-// break and others by nothing (ISO 32000-2, 7.8.2).
+// contents scans the content of a page, whose parts some readers join with a line break and others
+// directly (ISO 32000-2, 7.8.2).
 func (r *requests) contents(o pdf.Object) {
 	v, err := r.m.doc.Resolve(o)
 	list, ok := v.(pdf.Array)
@@ -209,22 +208,21 @@ func (r *requests) contents(o pdf.Object) {
 	}
 }
 
-// appearance looks at what an annotation is drawn with: its appearances, and
-// the icons of a button.
+// appearance visits what an annotation is drawn with: its appearances, and the icons of a button.
 func (r *requests) appearance(d *pdf.Dict) {
 	r.visit(d.Get("AP"), asAppearance, 0)
 	r.visit(d.Get("MK"), asAnything, 0)
 }
 
-// scan notes the names in content that has no resources of its own.
+// scan records the names in content that has no resources of its own.
 func (r *requests) scan(data []byte) {
 	for name := range r.names(data) {
 		r.missing[name] = anyCategory
 	}
 }
 
-// stream notes the names in a stream. Own are the resources that it has; a name
-// must be in all of them, because readers differ in which they take.
+// stream records the names in a stream that are not in all of its own resources: readers differ in
+// which of them they use.
 func (r *requests) stream(num int, s *pdf.Stream, own ...pdf.Object) {
 	found, ok := r.m.named[num]
 	if !ok || num == 0 {
@@ -259,8 +257,8 @@ func (r *requests) stream(num int, s *pdf.Stream, own ...pdf.Object) {
 	}
 }
 
-// names are the names in content; nil where they cannot be told. One that
-// readers end in different places stands with a brace behind it.
+// names returns the names in content; nil if they cannot be determined. A name that readers end in
+// different places gets a brace appended.
 func (r *requests) names(data []byte) map[pdf.Name]bool {
 	found := make(map[pdf.Name]bool)
 	for {
@@ -281,7 +279,7 @@ func (r *requests) names(data []byte) map[pdf.Name]bool {
 	}
 }
 
-// common are the names of a category that all of some resources have.
+// common returns the names of a category that all resources have.
 func (r *requests) common(have []*pdf.Dict, category pdf.Name) map[pdf.Name]bool {
 	out := make(map[pdf.Name]bool)
 	for i, d := range have {
@@ -297,8 +295,8 @@ func (r *requests) common(have []*pdf.Dict, category pdf.Name) map[pdf.Name]bool
 	return out
 }
 
-// nameAt reads a name as it stands behind its slash. It is not sure where
-// readers take an escape, or a brace, in different ways.
+// nameAt reads a name behind its slash. It is not sure if readers interpret an escape, or a brace,
+// differently.
 func nameAt(b []byte) (pdf.Name, bool) {
 	var out []byte
 	for i := 0; i < len(b); i++ {
@@ -324,7 +322,7 @@ func nameAt(b []byte) (pdf.Name, bool) {
 	return pdf.Name(out), true
 }
 
-// visit looks through a value for content.
+// visit searches a value for content.
 func (r *requests) visit(o pdf.Object, as use, depth int) {
 	num := 0
 	if ref, ok := o.(pdf.Ref); ok {
@@ -372,8 +370,8 @@ func (r *requests) visit(o pdf.Object, as use, depth int) {
 	}
 }
 
-// glyphs looks at the glyphs of a Type 3 font, which may have resources of
-// their own or those of the font.
+// glyphs visits the glyphs of a Type 3 font, which may have their own resources or use those of the
+// font.
 func (r *requests) glyphs(font *pdf.Dict) {
 	for _, e := range r.m.dict(font.Get("CharProcs")).Entries {
 		ref, _ := e.Value.(pdf.Ref)
@@ -386,7 +384,7 @@ func (r *requests) glyphs(font *pdf.Dict) {
 	}
 }
 
-// of is what the value of a key is taken for.
+// of is how the value of a key is interpreted.
 func (as use) of(key pdf.Name) use {
 	switch as {
 	case asResources:

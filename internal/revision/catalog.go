@@ -6,8 +6,8 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// catalogKeys says what a difference under a key of the catalog is called
-// (ISO 32000-2, table 29). A key that is not here is unexplained.
+// catalogKeys are the names of differences under keys of the catalog (ISO 32000-2, table 29). Any
+// other key is unexplained.
 var catalogKeys = map[pdf.Name]string{
 	"DSS": "dss", "Metadata": "metadata", "PieceInfo": "metadata", "Version": "version", "Extensions": "version",
 	"OpenAction": "actions", "AA": "actions", "URI": "actions", "Requirements": "actions",
@@ -16,7 +16,7 @@ var catalogKeys = map[pdf.Name]string{
 	"Collection": "display", "NeedsRendering": "display", "OutputIntents": "display", "Lang": "display",
 }
 
-// catalog compares all keys but those that have a function of their own.
+// catalog compares all keys without a function of their own.
 func (c *comparison) catalog() {
 	a, b := c.old.catalog, c.new.catalog
 	for _, key := range c.differing(a, b, "Type", "Pages", "AcroForm", "StructTreeRoot", "MarkInfo") {
@@ -36,7 +36,7 @@ func (c *comparison) catalog() {
 	}
 }
 
-// nameOf leaves the key out where the sentence has no place for it.
+// nameOf omits the key if the text does not contain it.
 func nameOf(what string, key pdf.Name) string {
 	switch what {
 	case "actions", "names", "display":
@@ -45,7 +45,7 @@ func nameOf(what string, key pdf.Name) string {
 	return ""
 }
 
-// names compares the trees of names.
+// names compares the name trees.
 func (c *comparison) names(a, b *pdf.Dict) {
 	for _, key := range c.differing(a, b) {
 		switch key {
@@ -53,7 +53,7 @@ func (c *comparison) names(a, b *pdf.Dict) {
 			c.add(difference{what: "attachments"})
 		case "JavaScript":
 			c.add(difference{what: "actions", name: string(key)})
-		case "AP": // appearances that only scripts ask for
+		case "AP": // appearances used only by scripts
 			if c.old.isNull(a.Get(key)) && !c.new.scripted() {
 				c.add(difference{what: "names+"})
 				continue
@@ -65,8 +65,8 @@ func (c *comparison) names(a, b *pdf.Dict) {
 	}
 }
 
-// permissions compares the Perms dictionary. A later certification may enter
-// itself there; nothing may be taken out or replaced.
+// permissions compares the Perms dictionary. A later certification may be added there; nothing may
+// be removed or replaced.
 func (c *comparison) permissions(a, b *pdf.Dict) {
 	for _, key := range c.differing(a, b) {
 		if a.Get(key) == nil && key == "DocMDP" && c.isSignatureValue(b.Get(key)) {
@@ -82,7 +82,7 @@ func (c *comparison) isSignatureValue(o pdf.Object) bool {
 	return ok && slices.ContainsFunc(c.new.fields, func(f *field) bool { return c.new.kind(f) == "Sig" && f.attrs.Get("V") == ref })
 }
 
-// scripted reports whether there is a script anywhere.
+// scripted reports whether the document contains a script.
 func (m *model) scripted() bool {
 	seen := make(map[int]bool)
 	queue := []pdf.Object{m.doc.Trailer()}

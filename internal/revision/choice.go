@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/internal/pdf/content"
 )
 
-// Bounds on marks: a button is small, and a mark is a few strokes.
+// Bounds on marks: a button is small, and a mark has few strokes.
 const (
 	largestButton = 40
 	mostPoints    = 64
@@ -18,35 +18,35 @@ const (
 	mostMarks     = 2
 )
 
-// mark takes a part of a path that a button draws beside its ground and border.
-func (l *look) mark(p content.Piece, b pdf.Rect) string {
+// mark handles a subpath of a button other than its background and border.
+func (l *appearance) mark(p content.Piece, b pdf.Rect) string {
 	if l.pieces++; l.pieces > mostPieces {
 		return whyDrawing
 	}
 	fills := p.Kind == content.Fill
 	round := p.Part.Lines == 0 && b.Width() >= 0.6*l.box.Width() && b.Height() >= 0.6*l.box.Height()
 	switch {
-	case round && fills && !l.wrote && l.marks == 0: // the ground of a radio button
+	case round && fills && !l.wrote && l.marks == 0: // the background of a radio button
 		l.ground = p.Colour
 	case round && !fills: // its edge
 	case standsOut(p.Colour, l.ground):
 		l.marks++
 		if l.points += len(p.Part.Points); l.marks > mostMarks || l.points > mostPoints {
-			return whyDrawing // it may write something
+			return whyDrawing // it may be writing
 		}
 		for _, q := range p.Part.Points {
 			l.shape += fmt.Sprintf("%.0f %.0f ", 6*(q.X-l.box.LLX)/l.box.Width(), 6*(q.Y-l.box.LLY)/l.box.Height())
 		}
 		l.shape += fmt.Sprint(p.Kind)
 	default:
-		return whyPlace // it cannot be seen
+		return whyPlace // it is not visible
 	}
 	return ""
 }
 
-// glyph takes a mark of ZapfDingbats, which every reader has: a check, a cross,
-// a circle, a square, a diamond, a star (ISO 32000-2, table 192, CA).
-func (l *look) glyph(p content.Piece) string {
+// glyph handles a mark of ZapfDingbats, which every reader has: a check, a cross, a circle, a
+// square, a diamond, a star (ISO 32000-2, table 192, CA).
+func (l *appearance) glyph(p content.Piece) string {
 	font := l.m.dict(p.Font.Object)
 	if p.Font.Kind != "Type1" || p.Font.Family != "zapfdingbats" || font.Has("FontDescriptor") || font.Has("Encoding") || font.Has("Widths") ||
 		len(p.Codes) != 1 || !strings.Contains("345678lnuH", p.Codes) {
@@ -62,9 +62,9 @@ func (l *look) glyph(p content.Piece) string {
 	return ""
 }
 
-// redrawnButton looks at the appearances of a check box or radio button that
-// was filled in, which some products draw anew. The states stay what they
-// were; one that is on shows a mark, and one that is off shows none.
+// redrawnButton checks the new appearances of a check box or radio button, which some products
+// redraw when it is filled in. The set of states must not change; an on state shows a mark, and the
+// off state shows none.
 func (c *comparison) redrawnButton(was, is *field) string {
 	if c.new.flags(is)&flagPushbutton != 0 {
 		return other
@@ -89,8 +89,7 @@ func (c *comparison) redrawnButton(was, is *field) string {
 	return ""
 }
 
-// redrawnStates compares the states of one widget; normal are the names that
-// it may have.
+// redrawnStates compares the states of one widget; normal are the permitted names.
 func (c *comparison) redrawnStates(normal, was, is *pdf.Dict, w *widget) string {
 	for _, e := range was.Entries {
 		if !is.Has(e.Key) {
@@ -117,7 +116,7 @@ func (c *comparison) redrawnStates(normal, was, is *pdf.Dict, w *widget) string 
 	return ""
 }
 
-// band is a ground behind a line of a list box.
+// band is a background of a line of a list box.
 type band struct {
 	pdf.Rect
 	colour content.Colour
@@ -128,12 +127,12 @@ type listRow struct {
 	at     content.Point
 	size   float64
 	text   string
-	chosen bool // it stands on a band
-	hidden bool // it lies below the edge
+	chosen bool // it is on a band
+	hidden bool // it is below the edge
 }
 
-// band takes the ground of a line of a list box, which nothing is written on yet.
-func (l *look) band(p content.Piece, b pdf.Rect) string {
+// band handles the background of a line of a list box, which must precede its text.
+func (l *appearance) band(p content.Piece, b pdf.Rect) string {
 	over := func(r listRow) bool { return r.at.Y >= b.LLY && r.at.Y <= b.URY }
 	if p.Kind != content.Fill || !p.Part.Rectangular() || b.Width() < 0.6*l.box.Width() || p.Colour.Luminance() > 0.9 && l.ground.Luminance() > 0.9 ||
 		slices.ContainsFunc(l.rows, over) || len(l.bands) > 256 {
@@ -143,8 +142,8 @@ func (l *look) band(p content.Piece, b pdf.Rect) string {
 	return ""
 }
 
-// listAgrees: a list box shows its options in their order, and those that are
-// its value stand on a ground of another colour (ISO 32000-2, 12.7.5.4).
+// listAgrees checks that a list box shows its options in order, and those selected by its value on
+// a background of another colour (ISO 32000-2, 12.7.5.4).
 func (c *comparison) listAgrees(m *model, f *field) string {
 	chosen := map[string]bool{}
 	v, err := m.doc.Resolve(f.attrs.Get("V"))
@@ -170,7 +169,7 @@ func (c *comparison) listAgrees(m *model, f *field) string {
 		}
 		labels, values = append(labels, squeeze(label)), append(values, text)
 	}
-	if indices, err := m.doc.Array(f.dict.Get("I")); err == nil && indices != nil { // readers go by it as well
+	if indices, err := m.doc.Array(f.dict.Get("I")); err == nil && indices != nil { // readers use it too
 		same := len(indices) == len(chosen)
 		for _, o := range indices {
 			i, ok := m.doc.Int(o)
@@ -204,10 +203,9 @@ func (c *comparison) listAgrees(m *model, f *field) string {
 	return ""
 }
 
-// shows holds the lines of a list box against the options and those chosen. A
-// box may begin with any option: what many of them and many lines cost to compare
-// is counted.
-func (l *look) shows(labels, values []string, chosen map[string]bool, w *work) string {
+// shows compares the lines of a list box with the options and the selected ones. A box may begin
+// with any option; the work for many options and lines is counted.
+func (l *appearance) shows(labels, values []string, chosen map[string]bool, w *work) string {
 	rows := make([]string, len(l.rows))
 	for i, r := range l.rows {
 		rows[i] = squeeze(r.text)
@@ -232,7 +230,7 @@ func (l *look) shows(labels, values []string, chosen map[string]bool, w *work) s
 	}
 	seen, grounds := 0, 0
 	if len(l.bands) == 0 && len(chosen) > 0 {
-		return whyListBox // some products mark no choice
+		return whyListBox // some products do not mark the selection
 	}
 	for i, r := range l.rows {
 		if r.chosen != chosen[values[from+i]] {
@@ -247,15 +245,15 @@ func (l *look) shows(labels, values []string, chosen map[string]bool, w *work) s
 	}
 	switch {
 	case len(chosen) > 0 && seen == 0:
-		return whyListBox // what is chosen lies out of sight
+		return whyListBox // a selected option is not visible
 	case len(l.bands) > grounds || slices.ContainsFunc(l.bands, l.tall):
 		return whyDrawing
 	}
 	return ""
 }
 
-// tall reports whether a band is higher than the lines on it.
-func (l *look) tall(b band) bool {
+// tall reports whether a band is higher than its lines.
+func (l *appearance) tall(b band) bool {
 	var sum float64
 	for _, r := range l.rows {
 		if r.at.Y >= b.LLY && r.at.Y <= b.URY {

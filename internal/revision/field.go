@@ -9,18 +9,18 @@ import (
 // filling are the keys that change when a field is filled in.
 var filling = []pdf.Name{"V", "AP", "AS", "I", "TI", "RV", "M"}
 
-// silent are keys of fields and widgets that neither show nor run anything, or
-// that the model has resolved.
+// silent are keys of fields and widgets that neither show nor run anything, or that the model has
+// resolved.
 var silent = []pdf.Name{"Type", "P", "Parent", "Kids", "T", "M", "StructParent", "TM", "NM"}
 
-// known are the other keys of fields and widgets (ISO 32000-2, tables 166, 191,
-// 226, 228, 232, 234, 235): a difference in one of them changes the field.
+// known are the other keys of fields and widgets (ISO 32000-2, tables 166, 191, 226, 228, 232, 234,
+// 235): a difference in one of them changes the field.
 var known = []pdf.Name{
 	"FT", "Ff", "DV", "DA", "Q", "MaxLen", "Opt", "TU", "DS", "MK", "Rect", "F", "BS", "Border", "BE", "H", "C", "OC", "BM", "CA", "ca",
 	"Subtype", "Contents", "Lang", "AF", "Lock", "SV", "V", "AP", "AS", "I", "TI", "RV",
 }
 
-// field compares a field with what it was.
+// field compares the old and the new state of a field.
 func (c *comparison) field(was, is *field) {
 	if c.old.kind(was) != c.new.kind(is) {
 		c.add(difference{what: "field-changed", field: is.name, name: "FT"})
@@ -93,10 +93,10 @@ func (c *comparison) mistypedField(was, is *field) (pdf.Name, bool) {
 	return "", false
 }
 
-// parents looks at the way up from a field and its widgets. It must lead where
-// it led before.
+// parents compares the Parent entries of a field and its widgets. They must lead where they led
+// before.
 func (c *comparison) parents(was, is *field) {
-	same := func(a, b way, x, y *pdf.Dict) bool {
+	same := func(a, b parentLink, x, y *pdf.Dict) bool {
 		return a == b && (a != astray || c.equal(x.Get("Parent"), y.Get("Parent"), "Parent")) || b == toParent
 	}
 	ok := same(was.up, is.up, was.dict, is.dict)
@@ -119,13 +119,13 @@ func (c *comparison) fieldChanged(is *field, k pdf.Name) {
 	}
 }
 
-// sameWidgets reports whether a field is shown in the same places.
+// sameWidgets reports whether a field has the same widgets.
 func (c *comparison) sameWidgets(was, is *field) bool {
 	return slices.EqualFunc(was.widgets, is.widgets, func(a, b *widget) bool { return a.merged == b.merged })
 }
 
-// fieldKeys lists the keys that differ, of the field with what it inherits and
-// of its widgets.
+// fieldKeys lists the keys that differ, of the field with its inherited attributes and of its
+// widgets.
 func (c *comparison) fieldKeys(was, is *field) []pdf.Name {
 	skip := append(slices.Clone(silent), inheritedByFields...)
 	keys := c.differing(was.dict, is.dict, skip...)
@@ -150,8 +150,7 @@ func (c *comparison) fieldKeys(was, is *field) []pdf.Name {
 	return slices.Compact(keys)
 }
 
-// sameAttr compares an attribute of a field; absent is the same as zero and,
-// for a value, as empty.
+// sameAttr compares an attribute of a field; absent equals zero and, for a value, empty.
 func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
 	if c.equal(a, b, key) {
 		return true
@@ -167,9 +166,9 @@ func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
 	return false
 }
 
-// unusedDA reports whether nothing is drawn by the default appearances of a field
-// that was filled in: it has appearances, and what it says now is a text that can
-// be read. Products put it into words of their own.
+// unusedDA reports whether the default appearances of a filled-in field are not used: it has
+// appearances, and its new default appearance is readable text. Products rewrite it in their own
+// way.
 func (c *comparison) unusedDA(is *field) bool {
 	plain := func(o pdf.Object) bool {
 		if o == nil {
@@ -186,8 +185,8 @@ func (c *comparison) unusedDA(is *field) bool {
 	})
 }
 
-// signatureField compares a signature field that was there. An empty one may
-// be signed; one that is signed stays as it is.
+// signatureField compares an existing signature field. An empty one may be signed; a signed one
+// must not change.
 func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 	before, after := !c.old.isNull(was.attrs.Get("V")), !c.new.isNull(is.attrs.Get("V"))
 	switch {
@@ -205,7 +204,7 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 		switch {
 		case after && slices.Contains(allowed, k):
 		case after && k == "F" && c.sameVisibility(was, is):
-		case after && k == "Rect" && c.withdrawn(was, is):
+		case after && k == "Rect" && c.shrunkWhenSigned(was, is):
 		default:
 			c.fieldChanged(is, k)
 		}
@@ -217,9 +216,9 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 	}
 }
 
-// withdrawn: some products sign into a field that showed nothing and give it no
-// size, as invisible signatures have none.
-func (c *comparison) withdrawn(was, is *field) bool {
+// shrunkWhenSigned: some products sign a field that showed nothing and set its size to zero, as for
+// invisible signatures.
+func (c *comparison) shrunkWhenSigned(was, is *field) bool {
 	for i, w := range is.widgets {
 		if c.new.shows(w.dict) || c.old.decorated(was.widgets[i]) {
 			return false
@@ -228,8 +227,8 @@ func (c *comparison) withdrawn(was, is *field) bool {
 	return true
 }
 
-// sameVisibility reports whether the flags of the widgets differ in nothing
-// that shows: printing, and the locks against moving and editing.
+// sameVisibility reports whether the flags of the widgets differ only in invisible ones: printing,
+// and the locks against moving and editing.
 func (c *comparison) sameVisibility(was, is *field) bool {
 	const harmless = 4 | 64 | 128 | 512
 	for i, w := range is.widgets {
@@ -242,9 +241,8 @@ func (c *comparison) sameVisibility(was, is *field) bool {
 	return true
 }
 
-// sharedAppearance looks at an appearance that a field gives up. When
-// something other than a widget refers to it, whoever arranged that meant it to
-// be seen elsewhere.
+// sharedAppearance checks a replaced appearance. If something other than a widget refers to it, it
+// may have been displayed elsewhere.
 func (c *comparison) sharedAppearance(was *field, keys []pdf.Name) {
 	if !slices.Contains(keys, "AP") {
 		return
@@ -259,8 +257,8 @@ func (c *comparison) sharedAppearance(was *field, keys []pdf.Name) {
 	}
 }
 
-// usedElsewhere reports whether the old revision refers to an object in a place
-// that is not an appearance of an annotation.
+// usedElsewhere reports whether the old revision refers to an object from anything but the
+// appearance of an annotation.
 func (c *comparison) usedElsewhere(num int) bool {
 	if c.elsewhere == nil {
 		c.elsewhere = c.old.notAppearances()
@@ -268,8 +266,8 @@ func (c *comparison) usedElsewhere(num int) bool {
 	return c.elsewhere[num]
 }
 
-// notAppearances walks a revision once. What a dictionary is taken for decides
-// what its keys mean: a resource may be called N, or AP.
+// notAppearances traverses a revision once. The meaning of a key depends on how its dictionary is
+// interpreted: a resource may be named N, or AP.
 func (m *model) notAppearances() map[int]bool {
 	out := make(map[int]bool)
 	type item struct {

@@ -8,7 +8,7 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Why it cannot be told whether a field shows its value.
+// Reasons why it cannot be determined whether a field shows its value.
 const (
 	other         = "other" // it can: the field shows something else
 	whyRichText   = "rich text"
@@ -38,9 +38,9 @@ const (
 	flagRichText   = 1 << 25
 )
 
-// agrees reports whether a field shows its value in every place where it is
-// shown: "" when it does, [other] when it shows something else, or why that
-// cannot be told. A widget without an appearance is drawn from the value.
+// agrees reports whether a field shows its value in all its widgets: "" if it does, [other] if it
+// shows something else, or the reason why that cannot be determined. A widget without an appearance
+// is drawn from the value.
 func (c *comparison) agrees(m *model, f *field) string {
 	switch m.kind(f) {
 	case "Tx":
@@ -70,8 +70,8 @@ func (c *comparison) textAgrees(m *model, f *field) string {
 	return c.shownEverywhere(m, f, func(shown string) bool { return squeeze(shown) == want })
 }
 
-// choiceAgrees takes combo boxes, which show the text of the option chosen, and
-// list boxes, where the options chosen stand on a ground of another colour.
+// choiceAgrees handles combo boxes, which show the text of the selected option, and list boxes,
+// where the selected options are on a background of another colour.
 func (c *comparison) choiceAgrees(m *model, f *field) string {
 	if m.flags(f)&flagCombo == 0 {
 		return c.listAgrees(m, f)
@@ -108,7 +108,7 @@ func (m *model) textValue(o pdf.Object) (string, bool) {
 	return "", false
 }
 
-// squeeze leaves out what line breaks and spacing may change.
+// squeeze removes characters that line breaks and spacing may change.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || r == '\u00ad' || r == '\ufeff' {
@@ -118,7 +118,7 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// shownEverywhere applies a test to what each widget shows.
+// shownEverywhere applies a test to the text of each widget.
 func (c *comparison) shownEverywhere(m *model, f *field, right func(string) bool) string {
 	for _, w := range f.widgets {
 		ap := m.dict(w.dict.Get("AP"))
@@ -149,8 +149,8 @@ func (c *comparison) shownEverywhere(m *model, f *field, right func(string) bool
 	return ""
 }
 
-// buttonAgrees: a check box or radio button shows the state that is its value,
-// and that state exists (ISO 32000-2, 12.7.5.2.3).
+// buttonAgrees checks that a check box or radio button shows the state that is its value, and that
+// the state exists (ISO 32000-2, 12.7.5.2.3).
 func (m *model) buttonAgrees(f *field) string {
 	if m.flags(f)&flagPushbutton != 0 {
 		return other
@@ -172,7 +172,7 @@ func (m *model) buttonAgrees(f *field) string {
 		}
 		state := m.doc.Name(w.dict.Get("AS"))
 		if state == "" && value != "Off" && states != nil && len(states.Entries) > 0 {
-			return whyAppearance // readers choose for themselves what to show
+			return whyAppearance // readers choose what to show
 		}
 		if state == "" {
 			state = "Off"
@@ -181,7 +181,7 @@ func (m *model) buttonAgrees(f *field) string {
 			return other
 		}
 		if state == "Off" && states.Has(value) && value != "Off" {
-			return other // it could show the value, and does not
+			return other // it could show the value, but does not
 		}
 		lit = lit || state == value
 	}
@@ -191,8 +191,8 @@ func (m *model) buttonAgrees(f *field) string {
 	return ""
 }
 
-// filledAs names a field that was filled in, or says why that is not plain: it
-// may not be filled, it had a value, or what it draws may hide something.
+// filledAs names the difference of a field that was filled in, or the reason why it is not
+// harmless: it may not be filled in, it had a value, or its appearance may hide something.
 func (c *comparison) filledAs(was, is *field) difference {
 	d := difference{what: "form-fill", field: is.name}
 	why := c.agrees(c.new, is)
@@ -212,15 +212,15 @@ func (c *comparison) filledAs(was, is *field) difference {
 	return d
 }
 
-// writable reports whether a field was open to be filled in.
+// writable reports whether a field was not read-only.
 func (c *comparison) writable(was *field) bool {
 	v, err := c.old.doc.Resolve(was.attrs.Get("Ff"))
 	n, whole := v.(pdf.Integer)
 	return err == nil && (v == nil || whole && n&flagReadOnly == 0)
 }
 
-// hadValue reports whether a field held or showed something else than it does
-// now. What it showed counts also where that was not its value.
+// hadValue reports whether a field had or showed something other than it does now. What it showed
+// counts even if that was not its value.
 func (c *comparison) hadValue(was, is *field) bool {
 	v, err := c.old.doc.Resolve(was.attrs.Get("V"))
 	if err != nil {
@@ -230,7 +230,7 @@ func (c *comparison) hadValue(was, is *field) bool {
 		name, _ := v.(pdf.Name)
 		return c.old.buttonAgrees(was) != "" || name != "" && name != "Off" && name != c.new.doc.Name(is.attrs.Get("V"))
 	}
-	if c.old.kind(was) == "Ch" && c.old.flags(was)&flagCombo == 0 { // it shows its options, chosen or not
+	if c.old.kind(was) == "Ch" && c.old.flags(was)&flagCombo == 0 { // it shows all its options
 		held := !c.old.isNull(was.attrs.Get("V"))
 		if list, ok := v.(pdf.Array); ok {
 			held = len(list) > 0
@@ -242,14 +242,14 @@ func (c *comparison) hadValue(was, is *field) bool {
 	return !ok1 || !ok2 || squeeze(a) != "" && a != b || c.hadText(was, is, squeeze(a) != "")
 }
 
-// hadText reports whether a field showed another text than it shows now, one
-// that cannot be told from it, or none although it held a value.
+// hadText reports whether a field showed a different or unknown text before, or none although it
+// had a value.
 func (c *comparison) hadText(was, is *field, held bool) bool {
 	for i, w := range was.widgets {
 		before, after := c.old.dict(w.dict.Get("AP")).Get("N"), c.new.dict(is.widgets[i].dict.Get("AP")).Get("N")
 		v, err := c.old.doc.Resolve(before)
 		if v == nil && err == nil && held && !c.old.isNull(w.dict.Get("AP")) && !c.equal(w.dict.Get("AP"), is.widgets[i].dict.Get("AP"), "AP") {
-			return true // readers showed nothing of it
+			return true // readers showed nothing
 		}
 		if v == nil && err == nil || c.equal(before, after, "N") {
 			continue
@@ -275,13 +275,12 @@ func (c *comparison) hadText(was, is *field, held bool) bool {
 	return false
 }
 
-// hides looks for appearances that were taken away, so that viewers draw
-// something of their own, that cover or blur what the page has below them, or
-// that are no marks.
+// hides finds appearances that were removed, so that viewers draw their own, that cover or blur
+// what is on the page, or that are not marks.
 func (c *comparison) hides(was, is *field) string {
 	for i, w := range is.widgets {
 		before, after := c.old.dict(was.widgets[i].dict.Get("AP")).Get("N"), c.new.dict(w.dict.Get("AP")).Get("N")
-		// What is no dictionary, or has no normal appearance, is none to readers.
+		// Anything but a dictionary with a normal appearance counts as none for readers.
 		if c.new.isNull(after) && !c.old.isNull(before) {
 			return whyGone
 		}
@@ -317,8 +316,8 @@ func (m *model) state(w *pdf.Dict) pdf.Name {
 	return "Off"
 }
 
-// painted follows the appearance of a button; nil where there is none.
-func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*look, string) {
+// painted interprets the appearance of a button; nil if there is none.
+func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*appearance, string) {
 	v, err := m.doc.Resolve(o)
 	if v == nil && err == nil {
 		return nil, ""
@@ -330,10 +329,10 @@ func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*look, string) 
 	return c.lookOf(m, s, w, asButton)
 }
 
-// marks looks at a button that shows another state than before. Whoever signed
-// may never have seen it, so it must be what a state is: a mark when it is on,
-// none when it is off. Many different marks may write something together.
-func (c *comparison) marks(was, is *widget, old, now *look, why string) string {
+// marks checks a button that shows another state than before. The signer may never have seen that
+// state, so it must look like one: a mark if it is on, none if it is off. Many different marks
+// could form writing.
+func (c *comparison) marks(was, is *widget, old, now *appearance, why string) string {
 	const largest, mostShapes = 72, 4
 	if r, ok := c.new.doc.Rect(is.dict.Get("Rect")); !ok || r.Width() > largest || r.Height() > largest {
 		return whyLarge
@@ -341,7 +340,7 @@ func (c *comparison) marks(was, is *widget, old, now *look, why string) string {
 	if why != "" {
 		return why
 	}
-	marked := func(l *look) bool { return l != nil && l.marks > 0 }
+	marked := func(l *appearance) bool { return l != nil && l.marks > 0 }
 	if marked(now) != (c.new.state(is.dict) != "Off") || marked(old) != (c.old.state(was.dict) != "Off") {
 		return whyMark
 	}
@@ -349,7 +348,7 @@ func (c *comparison) marks(was, is *widget, old, now *look, why string) string {
 	if old != nil {
 		lined = max(lined, old.edge)
 	}
-	if now != nil && now.edge > lined+0.25 { // lines near the edges may write something, too
+	if now != nil && now.edge > lined+0.25 { // lines near the edges may be writing, too
 		return whyMark
 	}
 	if now != nil && now.shape != "" {

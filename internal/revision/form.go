@@ -53,7 +53,7 @@ func (c *comparison) form() {
 	}
 }
 
-// names lists the full names of both forms once, in their order.
+// names lists the full names of both forms in order, without duplicates.
 func names(lists ...[]*field) []string {
 	var out []string
 	seen := make(map[string]bool)
@@ -68,15 +68,14 @@ func names(lists ...[]*field) []string {
 	return out
 }
 
-// drawn lists the fields whose appearance a viewer may make from the form's
-// defaults.
+// drawn lists the fields that a viewer may draw from the form's defaults.
 func (m *model) drawn() []*field {
 	var out []*field
 	for _, f := range m.fields {
 		switch m.kind(f) {
 		case "Tx", "Ch":
 			out = append(out, f)
-		case "Btn": // check boxes and radio buttons show the states that they have
+		case "Btn": // check boxes and radio buttons show existing states
 			if m.flags(f)&flagPushbutton != 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.dict.Get("AP") == nil }) {
 				out = append(out, f)
 			}
@@ -85,10 +84,9 @@ func (m *model) drawn() []*field {
 	return out
 }
 
-// formResources compares the default resources. Fonts that were there stay as
-// they are; nothing that a field or another annotation asks for may be replaced,
-// or supplied where it was missing. Where nothing is drawn with them they are
-// without effect.
+// formResources compares the default resources. Existing fonts must not change; nothing that a
+// field or another annotation uses may be replaced, or added if it was missing. Resources that are
+// not used for drawing have no effect.
 func (c *comparison) formResources(a, b *pdf.Dict) {
 	drawn, asked, bare := len(c.old.drawn()) > 0, c.old.formRequests(), c.old.bare()
 	if key, odd := c.mistyped(a, b, resourceTypes); odd {
@@ -116,8 +114,8 @@ func (c *comparison) formResources(a, b *pdf.Dict) {
 	}
 }
 
-// bare reports whether a viewer has to draw something from the form's defaults,
-// because it has no appearance. Some look there for a font of the right family.
+// bare reports whether a viewer has to draw something from the form's defaults, because it has no
+// appearance. Some search them for a font of the right family.
 func (m *model) bare() bool {
 	without := func(d *pdf.Dict) bool { return m.dict(d.Get("AP")).Get("N") == nil }
 	if m.redraws() {
@@ -135,13 +133,13 @@ func (m *model) bare() bool {
 	})
 }
 
-// redraws reports whether the form asks viewers to draw its fields anew.
+// redraws reports whether the form asks viewers to redraw its fields.
 func (m *model) redraws() bool {
 	on, err := m.doc.Resolve(m.form.Get("NeedAppearances"))
 	return err != nil || on != nil && on != pdf.Bool(false)
 }
 
-// ownGlyphs reports whether a font brings glyphs of its own.
+// ownGlyphs reports whether a font has its own glyphs.
 func (m *model) ownGlyphs(o pdf.Object) bool {
 	d := m.dict(o)
 	kind := m.doc.Name(d.Get("Subtype"))
@@ -149,8 +147,8 @@ func (m *model) ownGlyphs(o pdf.Object) bool {
 	return kind != "Type1" && kind != "TrueType" || descriptor.Has("FontFile") || descriptor.Has("FontFile2") || descriptor.Has("FontFile3")
 }
 
-// formDA judges another default appearance string: it concerns the fields and
-// the other annotations that have none of their own.
+// formDA judges a changed default appearance string, which affects fields and other annotations
+// without one of their own.
 func (c *comparison) formDA() {
 	if c.sameDA(c.old.form.Get("DA"), c.new.form.Get("DA")) {
 		return
@@ -174,9 +172,8 @@ func (c *comparison) formDA() {
 	c.add(difference{what: "form-resources", name: "DA"})
 }
 
-// needAppearances: with it viewers draw fields anew from their values, in a way
-// that nobody saw who signed. Without it they show what the fields have, which
-// changes nothing where that is the value.
+// needAppearances: with it viewers redraw fields from their values, in a way that no signer has
+// seen. Without it they show the existing appearances, which is no change if those show the value.
 func (c *comparison) needAppearances() {
 	if c.old.redraws() == c.new.redraws() {
 		return
@@ -189,8 +186,8 @@ func (c *comparison) needAppearances() {
 	}
 }
 
-// redrawn says whether a viewer that draws a field anew draws what it shows
-// already: the value, or the caption of a button.
+// redrawn reports whether redrawing a field shows the same as before: the value, or the caption of
+// a button.
 func (c *comparison) redrawn(f *field) string {
 	if c.old.kind(f) != "Btn" || c.old.flags(f)&flagPushbutton == 0 {
 		return c.agrees(c.old, f)
@@ -205,8 +202,7 @@ func (c *comparison) redrawn(f *field) string {
 	return ""
 }
 
-// groupFields compares fields that only group others. What they hand down is
-// compared where it arrives.
+// groupFields compares non-terminal fields. Inherited attributes are compared in the terminal ones.
 func (c *comparison) groupFields() {
 	was := make(map[string]*field)
 	for _, g := range c.old.groups {
@@ -221,7 +217,7 @@ func (c *comparison) groupFields() {
 			c.add(difference{what: "field-changed", field: g.name, name: "Parent"})
 		}
 		if old == nil && c.old.byName[g.name] != nil {
-			continue // a terminal field before: said to be removed
+			continue // a terminal field before: reported as removed
 		}
 		if key, odd := c.mistyped(old, g.dict, annotTypes); odd {
 			c.add(difference{what: "field-odd", field: g.name, name: string(key)})
@@ -241,22 +237,20 @@ func (c *comparison) groupFields() {
 	}
 }
 
-// signatureKeys are what a new signature field and its widget are made of.
+// signatureKeys are the keys of a new signature field and its widget.
 var signatureKeys = []pdf.Name{
 	"Type", "Subtype", "FT", "T", "V", "Rect", "P", "F", "AP", "AS", "MK", "Parent", "Kids", "Ff", "DA", "DR", "Lock", "SV",
 	"TU", "TM", "StructParent", "M", "NM", "Border", "BS", "H", "Q", "Contents", "C", "Lang", "DV",
 }
 
-// accept notes the widgets of a new field: on their page nothing more is said of
-// them than is said of the field.
+// accept records the widgets of a new field, so that they are not reported again with their page.
 func (c *comparison) accept(f *field) {
 	for _, w := range f.widgets {
 		c.accepted[w.num] = true
 	}
 }
 
-// addedField judges a field that was not there. It must be a signature field,
-// with widgets that are nothing else.
+// addedField judges a new field. It must be a signature field, whose widgets are nothing else.
 func (c *comparison) addedField(f *field) {
 	c.accept(f)
 	if c.new.kind(f) != "Sig" {
@@ -309,12 +303,12 @@ func (c *comparison) addedField(f *field) {
 	}
 }
 
-// decorated reports whether a widget asks a viewer to draw something.
+// decorated reports whether a widget has something for a viewer to draw.
 func (m *model) decorated(w *widget) bool {
 	return slices.ContainsFunc([]pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"}, func(k pdf.Name) bool { return !m.isNull(w.dict.Get(k)) })
 }
 
-// coversMuch reports whether the pictures of a new signature cover too much.
+// coversMuch reports whether the appearances of a new signature cover too much.
 func (c *comparison) coversMuch(f *field) bool {
 	return slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w) })
 }
@@ -329,21 +323,20 @@ func (c *comparison) where(f *field) (number int, shows bool) {
 	return 0, false
 }
 
-// da is what a default appearance string says: a font, its size, a colour, which
-// is black unless it says otherwise.
+// da is a parsed default appearance string: a font, its size, and a colour, black by default.
 type da struct {
 	font   string
 	size   float64
 	colour content.Colour
 }
 
-// legible: in such a size and colour text can be read, and hides little.
+// legible reports whether text of this size and colour can be read, and hides little.
 func (d da) legible() bool {
 	return (d.size == 0 || d.size >= 4 && d.size <= 72) && d.colour.Luminance() <= 0.5
 }
 
-// parseDA reads a default appearance that every reader takes alike: one font and
-// at most one colour, in words parted by white space.
+// parseDA parses a default appearance string that every reader interprets alike: one font and at
+// most one colour, separated by white space.
 func parseDA(b []byte) (out da, ok bool) {
 	fonts, colours := 0, 0
 	var name string
@@ -365,7 +358,7 @@ func parseDA(b []byte) (out da, ok bool) {
 			continue
 		default:
 			n, err := strconv.ParseFloat(w, 64)
-			if err != nil || strings.Trim(w, "+-.0123456789") != "" { // some readers know no exponents
+			if err != nil || strings.Trim(w, "+-.0123456789") != "" { // some readers do not support exponents
 				return out, false
 			}
 			v = append(v, n)
@@ -376,8 +369,7 @@ func parseDA(b []byte) (out da, ok bool) {
 	return out, fonts == 1 && colours <= 1 && name == "" && v == nil
 }
 
-// sameDA reports whether two default appearances are written alike, or say the
-// same to every reader.
+// sameDA reports whether two default appearances are equal, or mean the same to every reader.
 func (c *comparison) sameDA(a, b pdf.Object) bool {
 	x, ok1 := c.old.readDA(a)
 	y, ok2 := c.new.readDA(b)

@@ -11,24 +11,24 @@ import (
 // ink is what is drawn, in the space of a page.
 type ink struct {
 	pieces []drawn
-	// everywhere: it cannot be told where.
+	// everywhere: the place cannot be determined.
 	everywhere bool
 }
 
-// drawn is a piece of ink, and the annotation that draws it; 0 is the page.
+// drawn is a piece of ink, and the annotation that draws it, 0 being the page.
 type drawn struct {
 	content.Piece
 	annot int
 }
 
-// mostInk bounds what is followed of one page or appearance, and mostDrawn what
-// is kept of it.
+// mostInk bounds how much content of one page or appearance is interpreted, and mostDrawn how much
+// ink is kept.
 const (
 	mostInk   = 4_000_000
 	mostDrawn = 1 << 17
 )
 
-// walker follows content into ink.
+// walker collects the ink of content.
 func (m *model) walker(out *ink, annot int) *content.Walker {
 	left := mostInk
 	return &content.Walker{
@@ -48,7 +48,7 @@ func (m *model) walker(out *ink, annot int) *content.Walker {
 	}
 }
 
-// pageInk is what a page shows, with its annotations.
+// pageInk is the ink of a page, including its annotations.
 func (m *model) pageInk(p *page) *ink {
 	if i := m.inks[p.number]; i != nil {
 		return i
@@ -70,8 +70,8 @@ func (m *model) pageInk(p *page) *ink {
 	return out
 }
 
-// annotInk is what an annotation shows: its appearance, or what readers may make
-// of it, anywhere in its rectangle.
+// annotInk is the ink of an annotation: its appearance, or, if readers draw it themselves, anything
+// in its rectangle.
 func (m *model) annotInk(out *ink, a annot, p *page) {
 	rect, ok := m.doc.Rect(a.dict.Get("Rect"))
 	kind := m.doc.Name(a.dict.Get("Subtype"))
@@ -86,8 +86,7 @@ func (m *model) annotInk(out *ink, a annot, p *page) {
 	}
 }
 
-// formInk is what an appearance shows in a rectangle; false where it cannot be
-// told.
+// formInk is the ink of an appearance in a rectangle; false if it cannot be determined.
 func (m *model) formInk(out *ink, s *pdf.Stream, rect pdf.Rect, annot int, res *pdf.Dict) bool {
 	at, shows, ok := content.FormMatrix(m.doc, s, rect)
 	if !shows {
@@ -98,7 +97,7 @@ func (m *model) formInk(out *ink, s *pdf.Stream, rect pdf.Rect, annot int, res *
 	return !w.Odd
 }
 
-// normal is the appearance that is shown, nil for none.
+// normal is the appearance that is shown, or nil.
 func (m *model) normal(d *pdf.Dict) *pdf.Stream {
 	v, err := m.doc.Resolve(m.dict(d.Get("AP")).Get("N"))
 	if states, ok := v.(*pdf.Dict); ok && err == nil {
@@ -111,14 +110,13 @@ func (m *model) normal(d *pdf.Dict) *pdf.Stream {
 	return s
 }
 
-// inside reports whether a box lies in another one, give or take.
+// inside reports whether a box is inside another, with a tolerance.
 func inside(a, b pdf.Rect, near float64) bool {
 	return a.LLX >= b.LLX-near && a.LLY >= b.LLY-near && a.URX <= b.URX+near && a.URY <= b.URY+near
 }
 
-// below finds out whether anything is drawn under a box that something else
-// than an annotation of that number drew. A ground under all of it hides
-// nothing when it is covered, nor does a line that goes all across.
+// below reports whether anything under a box was drawn by something other than that annotation. A
+// background under all of it hides nothing when it is covered, nor does a line across.
 func (i *ink) below(box pdf.Rect, annot int) bool {
 	const edge, most = 1.5, 0.8
 	if i.everywhere {
@@ -135,7 +133,7 @@ func (i *ink) below(box pdf.Rect, annot int) bool {
 		}
 		across := c.Width() >= most*in.Width() || c.Height() >= most*in.Height()
 		switch {
-		case p.Kind == content.Stroke && p.Whole && inside(in, p.Box, -p.Width): // within a frame
+		case p.Kind == content.Stroke && p.Whole && inside(in, p.Box, -p.Width): // inside a frame
 		case (p.Kind == content.Stroke || p.Kind == content.Fill && p.Whole) && min(c.Width(), c.Height()) <= 2*edge && across:
 		case p.Kind == content.Fill && p.Whole && c.Width() >= most*in.Width() && c.Height() >= most*in.Height():
 		default:
@@ -145,7 +143,7 @@ func (i *ink) below(box pdf.Rect, annot int) bool {
 	return false
 }
 
-// says finds out whether letters or digits of the page stand under a box.
+// says reports whether letters or digits of the page are under a box.
 func (i *ink) says(box pdf.Rect, annot int) bool {
 	return slices.ContainsFunc(i.pieces, func(p drawn) bool {
 		c := content.Common(p.Core, box)
@@ -153,8 +151,8 @@ func (i *ink) says(box pdf.Rect, annot int) bool {
 	})
 }
 
-// drawn finds out whether something else than text, a ground or a line stands under
-// a box, which glyphs that nobody has seen may hide.
+// drawn reports whether something other than text, a background or a line is under a box, which
+// unknown glyphs may hide.
 func (i *ink) drawn(box pdf.Rect, annot int) bool {
 	other := ink{everywhere: i.everywhere}
 	for _, p := range i.pieces {
@@ -165,7 +163,7 @@ func (i *ink) drawn(box pdf.Rect, annot int) bool {
 	return other.below(box, annot)
 }
 
-// pagesOf are the pages that list an annotation.
+// pagesOf returns the pages that list an annotation.
 func (m *model) pagesOf(num int) []*page {
 	if m.places == nil {
 		m.places = map[int][]*page{}
@@ -179,9 +177,8 @@ func (m *model) pagesOf(num int) []*page {
 	return m.places[num]
 }
 
-// overlay holds what a field shows now against what the page showed there: it
-// may write, where nothing is written, and paint, where nothing is drawn or
-// where it painted before.
+// overlay compares what a field shows now with what the page showed there: it may write where
+// nothing is written, and paint where nothing is drawn or where it painted before.
 func (c *comparison) overlay(was, is *widget) string {
 	rect, ok := c.new.doc.Rect(is.dict.Get("Rect"))
 	if !ok || !c.new.shows(is.dict) {
@@ -222,9 +219,8 @@ func (c *comparison) overlay(was, is *widget) string {
 	return ""
 }
 
-// floats reports whether an annotation keeps its size or stays upright whatever is
-// done to its page, and is then shown elsewhere than in its rectangle (ISO 32000-2,
-// 12.5.3).
+// floats reports whether an annotation keeps its size or orientation when its page is zoomed or
+// rotated, and is then shown outside of its rectangle (ISO 32000-2, 12.5.3).
 func (m *model) floats(d *pdf.Dict, p *page) bool {
 	const noZoom, noRotate = 8, 16
 	turn, _ := m.doc.Int(p.attrs.Get("Rotate"))
@@ -232,8 +228,8 @@ func (m *model) floats(d *pdf.Dict, p *page) bool {
 	return f&noZoom != 0 || f&noRotate != 0 && turn != 0
 }
 
-// byReaders is what readers draw themselves for a field that has a value: text by
-// its default appearance, anywhere in its rectangle, and a band in a list box.
+// byReaders is what readers draw themselves for a field with a value: text by its default
+// appearance, anywhere in its rectangle, and a band in a list box.
 func (c *comparison) byReaders(w *widget, rect pdf.Rect) ([]drawn, string) {
 	kind := c.new.kind(w.field)
 	if kind != "Tx" && kind != "Ch" || c.new.isNull(w.field.attrs.Get("V")) {
@@ -266,7 +262,7 @@ func (c *comparison) byReaders(w *widget, rect pdf.Rect) ([]drawn, string) {
 	return out, ""
 }
 
-// covered says why a piece of what a field shows may not be there.
+// covered returns why a piece of a field's appearance is not acceptable.
 func (c *comparison) covered(page, before *ink, p content.Piece, rect pdf.Rect, self int) string {
 	const line = 1.25
 	painted := func(b pdf.Rect) bool {
@@ -310,9 +306,8 @@ func (c *comparison) covered(page, before *ink, p content.Piece, rect pdf.Rect, 
 	return ""
 }
 
-// tooLarge adds the picture of a new signature to those on its pages, and reports
-// whether they cover more of one than signatures may: an eighth, where something
-// is drawn below them.
+// tooLarge adds the appearance of a new signature to those on its pages, and reports whether they
+// cover more than signatures may: an eighth of a page, where something is drawn below them.
 func (c *comparison) tooLarge(w *widget) bool {
 	rect, ok := c.new.doc.Rect(w.dict.Get("Rect"))
 	return !ok || slices.ContainsFunc(c.new.pagesOf(w.num), func(is *page) bool {
@@ -336,9 +331,8 @@ func (c *comparison) tooLarge(w *widget) bool {
 	})
 }
 
-// pictured is a box around what a signature shows in its rectangle, pressed or not.
-// Without an appearance, and where the form asks for it, readers draw the ground and
-// the border that it names.
+// pictured is a box around a signature's appearance in its rectangle, pressed or not. Without an
+// appearance, or if the form requests it, readers draw its background and border.
 func (m *model) pictured(d *pdf.Dict, rect pdf.Rect) pdf.Rect {
 	var picture ink
 	mk := m.dict(d.Get("MK"))
@@ -348,7 +342,7 @@ func (m *model) pictured(d *pdf.Dict, rect pdf.Rect) pdf.Rect {
 	for _, e := range m.dict(d.Get("AP")).Entries {
 		v, err := m.doc.Resolve(e.Value)
 		list := pdf.Array{v}
-		if states, ok := v.(*pdf.Dict); ok && err == nil { // readers differ in which is shown
+		if states, ok := v.(*pdf.Dict); ok && err == nil { // readers differ in which state they show
 			for _, state := range states.Entries {
 				list = append(list, state.Value)
 			}

@@ -9,44 +9,43 @@ import (
 	"rogito.dev/rogito/internal/pdf/content"
 )
 
-// look is what the appearance of a field draws, as far as it is simple: a
-// ground, a border, and upright text in sight, in colours that can be told from
-// the ground, from left to right and from top to bottom. A button has marks
-// beside, and a list box grounds behind the options that are chosen. Everything
-// else is not decided.
-type look struct {
+// appearance is what the appearance of a field draws, if it is simple: a background, a border, and
+// visible upright text, in colours distinguishable from the background, from left to right and from
+// top to bottom. A button may also have marks, and a list box backgrounds behind the selected
+// options. Everything else is undecided.
+type appearance struct {
 	c        *comparison
 	m        *model
-	as       lookKind
+	as       fieldKind
 	box      pdf.Rect
 	text     strings.Builder
 	wrote    bool
 	lines    int           // of text
 	end      content.Point // of the text so far
 	ground   content.Colour
-	edge     float64 // how far from the edges lines were painted
+	edge     float64 // distance from the edges within which lines were painted
 	comb     float64 // width of a cell of a comb field, else 0
 	dividers int     // between the cells
 
 	marks, pieces, points int    // of a button
-	shape                 string // of the marks that are drawn by lines
+	shape                 string // of the marks drawn by lines
 	bands                 []band
 	rows                  []listRow
 }
 
-type lookKind int
+type fieldKind int
 
 const (
-	asText lookKind = iota
+	asText fieldKind = iota
 	asButton
 	asList
 )
 
-// mostText bounds what one appearance may show, in bytes: a code may stand for a
-// long text, and come a million times.
+// mostText bounds the text of one appearance, in bytes: a code may map to a long text, and occur a
+// million times.
 const mostText = 1 << 20
 
-// shownText is the text that an appearance shows, or why that cannot be told.
+// shownText is the text that an appearance shows, or the reason why it cannot be determined.
 func (c *comparison) shownText(m *model, s *pdf.Stream, w *widget) (string, string) {
 	l, why := c.lookOf(m, s, w, asText)
 	if why != "" {
@@ -55,8 +54,8 @@ func (c *comparison) shownText(m *model, s *pdf.Stream, w *widget) (string, stri
 	return l.text.String(), ""
 }
 
-// lookOf follows an appearance to its end, or as far as it is understood.
-func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as lookKind) (*look, string) {
+// lookOf interprets an appearance to its end, or as far as it is understood.
+func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as fieldKind) (*appearance, string) {
 	box, ok := m.doc.Rect(s.Dict.Get("BBox"))
 	rect, ok2 := m.doc.Rect(w.dict.Get("Rect"))
 	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") || s.Dict.Has("OPI") || m.dict(s.Dict.Get("Group")).Has("CS") {
@@ -71,7 +70,7 @@ func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as lookKind) (*l
 	}
 	res := m.dict(s.Dict.Get("Resources"))
 	if res.Get("ColorSpace") != nil {
-		return nil, whyDrawing // it may give the device's colours another meaning
+		return nil, whyDrawing // it may redefine device colours
 	}
 	var pieces []content.Piece
 	walker := m.walker(nil, 0)
@@ -80,7 +79,7 @@ func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as lookKind) (*l
 		return len(pieces) < mostDrawn
 	}
 	walker.Follow(data, res, content.Identity, box)
-	l := &look{c: c, m: m, as: as, box: box, ground: content.Colour{1, 1, 1}}
+	l := &appearance{c: c, m: m, as: as, box: box, ground: content.Colour{1, 1, 1}}
 	cells := int64(0)
 	if w.field != nil && m.flags(w.field)&flagComb != 0 {
 		if cells, _ = m.doc.Int(w.field.attrs.Get("MaxLen")); cells > 0 {
@@ -114,9 +113,8 @@ func (c *comparison) lookOf(m *model, s *pdf.Stream, w *widget, as lookKind) (*l
 	return l, ""
 }
 
-// fits: the box is drawn into the rectangle at about its own size, upright or
-// turned as the widget says, so that what is readable in it is readable on the
-// page.
+// fits reports whether the box is drawn into the rectangle at about its own size, upright or
+// rotated as the widget says, so that readable text in it is readable on the page.
 func fits(m *model, s *pdf.Stream, wd *widget, box, rect pdf.Rect) bool {
 	w, h := box.Width(), box.Height()
 	if a, err := m.doc.Array(s.Dict.Get("Matrix")); err == nil && len(a) == 6 {
@@ -142,10 +140,9 @@ func fits(m *model, s *pdf.Stream, wd *widget, box, rect pdf.Rect) bool {
 	return near(w, rect.Width()) && near(h, rect.Height())
 }
 
-// write takes a piece of text: its letters must be known, and stand upright,
-// whole within what is not clipped away, to the right of what came before it or
-// on a line below, and in a colour that can be told from its ground.
-func (l *look) write(p content.Piece) string {
+// write handles a piece of text: its letters must be known, upright, not clipped, to the right of
+// the previous piece or on a line below, and in a colour distinguishable from the background.
+func (l *appearance) write(p content.Piece) string {
 	if l.as == asButton {
 		return l.glyph(p)
 	}
@@ -161,7 +158,7 @@ func (l *look) write(p content.Piece) string {
 	middle := content.Point{X: p.X, Y: p.Y + 0.3*size}
 	band, chosen := l.behind(middle)
 	if strings.TrimSpace(text) != "" {
-		low := p.Y < p.Clip.LLY-size/8 && l.as != asList // which goes on below its edge
+		low := p.Y < p.Clip.LLY-size/8 && l.as != asList // text that continues below the edge
 		if p.X < p.Clip.LLX-size/8 || p.ToX > p.Clip.URX+size/8 || low || p.Y+0.6*size > p.Clip.URY+size/8 {
 			return whyPlace
 		}
@@ -191,7 +188,7 @@ func upright(p content.Piece) bool {
 func standsOut(a, b content.Colour) bool { return math.Abs(a.Luminance()-b.Luminance()) >= 0.4 }
 
 // behind is the colour behind a piece of text, and whether that is a band.
-func (l *look) behind(at content.Point) (content.Colour, bool) {
+func (l *appearance) behind(at content.Point) (content.Colour, bool) {
 	for _, b := range slices.Backward(l.bands) {
 		if at.X >= b.LLX-1 && at.X <= b.URX && at.Y >= b.LLY && at.Y <= b.URY {
 			return b.colour, true
@@ -200,10 +197,9 @@ func (l *look) behind(at content.Point) (content.Colour, bool) {
 	return l.ground, false
 }
 
-// paint takes one part of a path: the ground, a piece of the border, or what
-// else the kind of field draws. What comes after the text may cover it, unless
-// it is a line along the edge.
-func (l *look) paint(p content.Piece) string {
+// paint handles one subpath: the background, a piece of the border, or what else this kind of field
+// draws. Paths after the text may cover it, unless they are lines along the edge.
+func (l *appearance) paint(p content.Piece) string {
 	b := p.Part.Bounds()
 	fills := p.Kind == content.Fill
 	large := b.Width() >= 0.7*l.box.Width() && b.Height() >= 0.7*l.box.Height()
@@ -219,8 +215,8 @@ func (l *look) paint(p content.Piece) string {
 			return ""
 		}
 		if deep, ok := l.border(p, !fills && !l.wrote); ok {
-			// All its edges run near those of the box, so it covers the middle whole
-			// or not at all.
+			// All its edges are near those of the box, so it covers the middle completely or not at
+			// all.
 			if fills && winding(p.Part.Points, content.Point{X: (l.box.LLX + l.box.URX) / 2, Y: (l.box.LLY + l.box.URY) / 2}) {
 				l.ground = p.Colour
 			}
@@ -254,11 +250,11 @@ func winding(part []content.Point, at content.Point) bool {
 	return n != 0
 }
 
-// border reports whether a part runs along the edges of the box, and how far
-// from them, or, where that is allowed, divides the cells of a comb field.
-func (l *look) border(p content.Piece, dividers bool) (deep float64, ok bool) {
+// border reports whether a subpath follows the edges of the box, and at what distance, or, if
+// permitted, divides the cells of a comb field.
+func (l *appearance) border(p content.Piece, dividers bool) (deep float64, ok bool) {
 	wide := 4.0
-	if l.as == asButton { // where 4 points are much
+	if l.as == asButton { // 4 points are much for it
 		wide = min(wide, 0.125*min(l.box.Width(), l.box.Height()))
 	}
 	path := p.Part.Points
@@ -282,9 +278,8 @@ func (l *look) border(p content.Piece, dividers bool) (deep float64, ok bool) {
 	return deep, true
 }
 
-// divider reports whether a vertical line stands between two cells of a comb
-// field, and is a line.
-func (l *look) divider(x, thick float64) bool {
+// divider reports whether a vertical line is between two cells of a comb field.
+func (l *appearance) divider(x, thick float64) bool {
 	if l.comb == 0 || thick > min(2, 0.2*l.comb) {
 		return false
 	}
@@ -293,16 +288,16 @@ func (l *look) divider(x, thick float64) bool {
 	return math.Abs(at-math.Round(at)) <= 0.15
 }
 
-// latinFonts are families that every reader has, or replaces by one with the
-// same characters, when the font is not embedded.
+// latinFonts are families that every reader has, or replaces by one with the same characters if the
+// font is not embedded.
 var latinFonts = []string{
 	"helvetica", "times", "courier", "arial", "calibri", "verdana", "tahoma", "georgia", "cambria", "myriadpro", "minionpro",
 	"liberation", "dejavu", "notosans", "notoserif", "lucidaconsole", "lucidasans", "segoeui", "trebuchet",
 }
 
-// trusts reports whether the glyphs of a font look like the letters that it says
-// they are. A font that the signed revision has is what the signer saw; a new one
-// must be one that cannot lie about its glyphs, so it must not bring its own.
+// trusts reports whether the glyphs of a font are known to look like its letters. A font of the
+// signed revision is what the signer saw; a new one must not be embedded, since its glyphs could be
+// anything.
 func (c *comparison) trusts(m *model, f *content.Font) bool {
 	if known, ok := c.trusted[f]; ok {
 		return known
@@ -324,8 +319,8 @@ func (c *comparison) trusts(m *model, f *content.Font) bool {
 	return ok
 }
 
-// hadFont reports whether the signed revision has that font, among the form's
-// resources or in the appearance of a field.
+// hadFont reports whether the signed revision has that font, in the form's resources or in the
+// appearance of a field.
 func (c *comparison) hadFont(o pdf.Object) bool {
 	if ref, ok := o.(pdf.Ref); ok {
 		if _, had := c.old.doc.Where(ref.Num); had && c.equal(ref, ref, "Font") {
@@ -338,7 +333,7 @@ func (c *comparison) hadFont(o pdf.Object) bool {
 	return slices.ContainsFunc(c.fonts, func(f pdf.Object) bool { return c.equal(f, o, "Font") })
 }
 
-// formFonts are the fonts of a form and of its fields' appearances, objects once.
+// formFonts are the fonts of a form and of its fields' appearances, without duplicate objects.
 func (m *model) formFonts() []pdf.Object {
 	out := []pdf.Object{}
 	seen := make(map[pdf.Ref]bool)

@@ -11,9 +11,8 @@ import (
 	"rogito.dev/rogito/internal/pdf/content"
 )
 
-// model is one revision of a document as a viewer takes it: pages in their
-// order with what they inherit, annotations in the order in which they are
-// drawn, fields by their full names.
+// model is one revision of a document as a viewer sees it: pages in order with their inherited
+// attributes, annotations in drawing order, fields by full name.
 type model struct {
 	doc     *view
 	rev     int
@@ -21,21 +20,21 @@ type model struct {
 	pages   []*page
 	nodes   []int        // object numbers of page tree nodes
 	tree    []leaf       // the nodes and leaves of the page tree
-	crooked bool         // the page tree is one that readers walk in different ways
-	light   bool         // nothing but the page tree is read
-	doubt   string       // where readers find other pages
-	layers  map[int]bool // object numbers of the optional content groups that the catalog lists
+	crooked bool         // readers traverse the page tree in different ways
+	light   bool         // only the page tree is read
+	doubt   string       // where readers find different pages
+	layers  map[int]bool // object numbers of the optional content groups listed in the catalog
 	form    *pdf.Dict
 	fields  []*field // terminal ones, in the order of the form
-	groups  []*field // fields that only group others
+	groups  []*field // non-terminal fields
 	byName  map[string][]*field
 	widgets map[int]*widget // by object number
 	work    *work
-	odd     bool                      // the form lists something that is no field
-	named   map[int]map[pdf.Name]bool // names in streams that were looked into
+	odd     bool                      // the form lists something other than a field
+	named   map[int]map[pdf.Name]bool // names in streams already scanned
 	inks    map[int]*ink              // by page
 	places  map[int][]*page           // of annotations, by object number
-	fonts   map[any]*content.Font     // that content was drawn with
+	fonts   map[any]*content.Font     // cache of fonts
 }
 
 // page is a page with its inherited attributes resolved.
@@ -44,13 +43,13 @@ type page struct {
 	ref    pdf.Ref
 	dict   *pdf.Dict
 	attrs  *pdf.Dict
-	// up are the same attributes as found by way of Parent: some readers climb
-	// the tree instead of going down.
+	// up are the same attributes as found via Parent: some readers climb the tree instead of
+	// descending.
 	up     *pdf.Dict
 	annots []annot
 }
 
-// annot is an entry of a page's Annots that leads to something.
+// annot is a non-null entry of a page's Annots.
 type annot struct {
 	entry pdf.Object
 	num   int // of the object, 0 for a direct one
@@ -65,27 +64,27 @@ type field struct {
 	parent  *field
 	attrs   *pdf.Dict // inheritable attributes, resolved
 	widgets []*widget
-	up      way
+	up      parentLink
 }
 
-// widget is a field's place on a page. A field that is its own widget has one
-// with the same dictionary.
+// widget is a field's place on a page. A field that is its own widget has one with the same
+// dictionary.
 type widget struct {
 	num    int
 	dict   *pdf.Dict
 	field  *field
 	merged bool
-	up     way
+	up     parentLink
 }
 
-// inheritedByPages and inheritedByFields are handed down (ISO 32000-2, tables
-// 31, 226, 228 and 232).
+// inheritedByPages and inheritedByFields are inheritable (ISO 32000-2, tables 31, 226, 228 and
+// 232).
 var (
 	inheritedByPages  = []pdf.Name{"Resources", "MediaBox", "CropBox", "Rotate"}
 	inheritedByFields = []pdf.Name{"FT", "Ff", "V", "DV", "DA", "Q", "MaxLen", "Opt"}
 )
 
-// errTooMuch says that the revisions cannot be compared within bounds.
+// errTooMuch: the revisions cannot be compared within bounds.
 var errTooMuch = errors.New("too much to compare")
 
 func newModel(doc *view, rev int, w *work) (*model, error) {
@@ -104,10 +103,9 @@ func newModel(doc *view, rev int, w *work) (*model, error) {
 	return m, m.readForm()
 }
 
-// branch notes a node or leaf of the page tree. Readers find a page by the
-// counts of the nodes, by walking over the kids, or upwards from the page;
-// they agree where each kid is an object of its own, is what its Type says, is
-// counted, and names the node that lists it. The root is a node.
+// branch records a node or leaf of the page tree. Readers find a page by the counts of the nodes,
+// by traversing the kids, or upwards from the page; they agree if each kid is indirect, has the
+// right Type, is counted, and names the node that lists it as its parent. The root is a node.
 func (m *model) branch(o, parent pdf.Object, d *pdf.Dict, node bool, leaves int) {
 	ref, indirect := o.(pdf.Ref)
 	v, err := m.doc.Get(ref)
@@ -135,7 +133,7 @@ func (m *model) branch(o, parent pdf.Object, d *pdf.Dict, node bool, leaves int)
 	}
 	l := leaf{place: o, up: up, kind: kind, count: count, node: node, dict: isDict, kids: d.Has("Kids")}
 	for i := 0; node && i < len(d.Entries); i++ {
-		if m.void(d, d.Entries[i].Key) { // for some readers it is there
+		if m.void(d, d.Entries[i].Key) { // some readers treat it as present
 			l.nulls += string(d.Entries[i].Key) + " "
 			m.crooked = true
 		}
@@ -143,9 +141,9 @@ func (m *model) branch(o, parent pdf.Object, d *pdf.Dict, node bool, leaves int)
 	m.tree = append(m.tree, l)
 }
 
-// doubts notes where readers find other pages: poppler and MuPDF go by Count,
-// poppler wants a page to be an object, PDFium takes what has Kids for a node,
-// MuPDF what is of Type Pages. A root that counts too few is the same to all.
+// doubts records where readers find different pages: poppler and MuPDF use Count, poppler requires
+// a page to be indirect, PDFium takes anything with Kids for a node, MuPDF anything of Type Pages.
+// A root with too small a count is harmless.
 func (m *model) doubts(ref pdf.Ref, d *pdf.Dict, kind, count pdf.Object, indirect, node bool, leaves int, root bool) {
 	n, whole := m.doc.Int(count)
 	switch {
@@ -156,8 +154,8 @@ func (m *model) doubts(ref pdf.Ref, d *pdf.Dict, kind, count pdf.Object, indirec
 	}
 }
 
-// leaf is a node or leaf of the page tree, as it says what it is; a void one
-// leads to nothing. Few trees are compared, so few are written out.
+// leaf is a node or leaf of the page tree with its own statements about itself; a void one is null.
+// Few trees are compared, so few are formatted.
 type leaf struct {
 	place, up, kind, count pdf.Object
 	node, dict, void, kids bool
@@ -182,7 +180,7 @@ func (m *model) readPages() error {
 		if m.light && ref.Num != 0 && seen[ref.Num] && depth <= limits.PDFDepth {
 			m.crooked = true
 			if i := slices.IndexFunc(m.pages, func(p *page) bool { return p.ref == ref }); i >= 0 {
-				m.pages = append(m.pages, m.pages[i]) // a page twice; else a node that comes back
+				m.pages = append(m.pages, m.pages[i]) // a repeated page; otherwise a repeated node
 			}
 			return nil
 		}
@@ -194,7 +192,7 @@ func (m *model) readPages() error {
 		if err != nil {
 			return err
 		}
-		if d == nil { // a kid that is nothing is no page, but some readers count it
+		if d == nil { // a null kid is not a page, but some readers count it
 			m.crooked = true
 			m.tree = append(m.tree, leaf{place: o, void: true})
 			m.doubt = "the tree of pages (a kid that is no page)"
@@ -240,7 +238,7 @@ func (m *model) readPages() error {
 	return visit(m.catalog.Get("Pages"), nil, nil, 0)
 }
 
-// climb gathers the inheritable attributes of a page by way of Parent.
+// climb gathers the inheritable attributes of a page via Parent.
 func (m *model) climb(d *pdf.Dict) (*pdf.Dict, error) {
 	out := &pdf.Dict{Entries: make([]pdf.Entry, 0, len(inheritedByPages))}
 	for range limits.PDFDepth {
@@ -260,12 +258,12 @@ func (m *model) climb(d *pdf.Dict) (*pdf.Dict, error) {
 	return out, nil
 }
 
-// void reports whether an entry is there and leads to nothing.
+// void reports whether an entry is present but null.
 func (m *model) void(d *pdf.Dict, key pdf.Name) bool {
 	return d.Has(key) && m.isNull(d.Get(key))
 }
 
-// handDown gives a node's own attributes precedence over inherited ones.
+// handDown combines a node's own attributes with inherited ones, which its own override.
 func handDown(in, d *pdf.Dict, keys []pdf.Name) *pdf.Dict {
 	out := &pdf.Dict{Entries: make([]pdf.Entry, 0, len(keys))}
 	for _, k := range keys {
@@ -280,7 +278,7 @@ func handDown(in, d *pdf.Dict, keys []pdf.Name) *pdf.Dict {
 	return out
 }
 
-// readLayers notes what the catalog lists as a layer, whatever its Type.
+// readLayers records what the catalog lists as a layer, whatever its Type.
 func (m *model) readLayers() {
 	m.layers = make(map[int]bool)
 	list, _ := m.doc.Array(m.dict(m.catalog.Get("OCProperties")).Get("OCGs"))
@@ -307,7 +305,7 @@ func (m *model) readAnnots(d *pdf.Dict) ([]annot, error) {
 			return nil, err
 		}
 		if v == nil {
-			continue // leads to nothing: not drawn
+			continue // null: not drawn
 		}
 		dict, _ := v.(*pdf.Dict)
 		out = append(out, annot{entry: o, num: ref.Num, dict: dict})
@@ -364,7 +362,7 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 		f.name += m.doc.Text(d.Get("T"))
 		if t, err := m.doc.Resolve(d.Get("T")); err == nil {
 			if s, ok := t.(pdf.String); ok && s.Clear {
-				f.name += " (not encrypted)" // another name to readers, or none
+				f.name += " (not encrypted)" // readers see another name, or none
 			}
 		}
 	}
@@ -397,7 +395,7 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 	}
 	if !terminal {
 		m.groups = append(m.groups, f)
-		if len(f.widgets) > 0 { // widgets beside sub-fields belong to nobody
+		if len(f.widgets) > 0 { // widgets beside sub-fields belong to no field
 			m.odd = true
 		}
 		return nil
@@ -409,17 +407,17 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 	return nil
 }
 
-// way is where the Parent of a field or widget leads. Readers that start from
-// the page find its name, type and value by it.
-type way int
+// parentLink is where the Parent of a field or widget leads. Readers that start from the page use
+// it to find its name, type and value.
+type parentLink int
 
 const (
-	toParent way = iota // to the field that lists it; a field at the top has none
+	toParent parentLink = iota // to the field that lists it; a top-level field has none
 	nowhere
 	astray
 )
 
-func wayUp(d *pdf.Dict, parent *field) way {
+func wayUp(d *pdf.Dict, parent *field) parentLink {
 	up := d.Get("Parent")
 	ref, _ := up.(pdf.Ref)
 	switch {
@@ -442,7 +440,7 @@ func (m *model) flags(f *field) int64 {
 	return n
 }
 
-// dict resolves to a dictionary, an empty one where there is none.
+// dict resolves to a dictionary, empty if there is none.
 func (m *model) dict(o pdf.Object) *pdf.Dict {
 	d, err := m.doc.Dict(o)
 	if err != nil || d == nil {

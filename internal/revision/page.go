@@ -7,8 +7,8 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// pageKeys says what a difference under a key of a page is called (ISO
-// 32000-2, table 31); "" is none at all. A key that is not here is unexplained.
+// pageKeys are the names of differences under keys of a page (ISO 32000-2, table 31); "" is no
+// difference. Any other key is unexplained.
 var pageKeys = map[pdf.Name]string{
 	"LastModified": "", "StructParents": "", "Tabs": "", "ID": "", "Metadata": "metadata", "PieceInfo": "metadata",
 	"AA": "page-runs", "AF": "attachments",
@@ -18,8 +18,8 @@ var pageKeys = map[pdf.Name]string{
 	"Kids": "page-changed", "Hid": "page-changed",
 }
 
-// pages compares page by page. When their number differs, or a page took the
-// place of another, it is of no use to say more.
+// pages compares page by page. If their number differs, or a page replaced another, no details are
+// reported.
 func (c *comparison) pages() {
 	if len(c.old.pages) != len(c.new.pages) {
 		c.add(difference{what: "pages"})
@@ -37,7 +37,7 @@ func (c *comparison) pages() {
 	}
 }
 
-// reordered reports whether the same page objects stand in another order.
+// reordered reports whether the same page objects are in another order.
 func (c *comparison) reordered() bool {
 	was := make(map[int]int)
 	for _, p := range c.old.pages {
@@ -53,8 +53,8 @@ func (c *comparison) reordered() bool {
 	return false
 }
 
-// untouched reports whether nothing that a page shows was written between the
-// two revisions. Widgets of the form are judged with their fields.
+// untouched reports whether nothing that a page shows was written between the two revisions.
+// Widgets are judged with their fields.
 func (c *comparison) untouched(a, b *page) bool {
 	if a.ref != b.ref || a.ref.Num == 0 || c.ages.of(a.ref.Num, "") > c.old.rev || len(a.annots) != len(b.annots) {
 		return false
@@ -66,7 +66,7 @@ func (c *comparison) untouched(a, b *page) bool {
 				return false
 			}
 			if _, simple := v[0].(*pdf.Dict); simple && a.dict.Get(k) == nil {
-				return false // a direct dictionary of the parent: look closer
+				return false // a direct dictionary of the parent: compare in detail
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (c *comparison) page(a, b *page) {
 		c.add(difference{what: "page-changed", page: b.number, name: "Type"})
 	}
 	for _, e := range b.dict.Entries {
-		if !a.dict.Has(e.Key) && c.new.isNull(e.Value) { // for some readers it is there, and nothing is inherited
+		if !a.dict.Has(e.Key) && c.new.isNull(e.Value) { // some readers treat it as present and do not inherit
 			c.add(difference{what: "page-changed", page: b.number, name: string(e.Key)})
 		}
 	}
@@ -121,8 +121,8 @@ func (c *comparison) page(a, b *page) {
 	c.annots(a, b)
 }
 
-// sameType compares the types of two pages. What is no page by its Type is
-// none for some readers, so it may only be Page or left out.
+// sameType compares the types of two pages. Some readers ignore a page of another Type, so it must
+// be Page or absent.
 func (c *comparison) sameType(a, b pdf.Object) bool {
 	x, err1 := c.old.doc.Resolve(a)
 	y, err2 := c.new.doc.Resolve(b)
@@ -132,8 +132,8 @@ func (c *comparison) sameType(a, b pdf.Object) bool {
 	return err1 == nil && err2 == nil && refA == refB && (page(x) && page(y) || pdf.Equal(x, y))
 }
 
-// sameRotation: none is 0, a number that is no integer is none to some, and a
-// large one is cut to 32 bits by others.
+// sameRotation compares rotations: none is 0, some readers ignore a non-integer, and others
+// truncate a large one to 32 bits.
 func (c *comparison) sameRotation(a, b *pdf.Dict) bool {
 	turn := func(m *model, o pdf.Object) (int64, bool) {
 		v, err := m.doc.Resolve(o)
@@ -148,7 +148,7 @@ func (c *comparison) sameRotation(a, b *pdf.Dict) bool {
 	return r == s
 }
 
-// climbed compares what readers find that go from the page to its Parent.
+// climbed compares the attributes for readers that climb from the page to its Parent.
 func (c *comparison) climbed(a, b *page) {
 	x, y := *a, *b
 	x.attrs, y.attrs = a.up, b.up
@@ -159,8 +159,8 @@ func (c *comparison) climbed(a, b *page) {
 	}
 }
 
-// sameBox compares a box of two pages. One that is no box is compared as it
-// stands: readers make something of it.
+// sameBox compares a box of two pages. Invalid ones are compared as objects, since readers use them
+// somehow.
 func (c *comparison) sameBox(a, b *page, key pdf.Name) bool {
 	x, ok1 := c.old.doc.Rect(a.box(key))
 	y, ok2 := c.new.doc.Rect(b.box(key))
@@ -183,8 +183,7 @@ func (p *page) box(key pdf.Name) pdf.Object {
 	return p.attrs.Get("MediaBox")
 }
 
-// content compares what pages draw: streams one by one, or joined where they
-// were split or joined in other places.
+// content compares what pages draw: streams one by one, or joined if they were split differently.
 func (c *comparison) content(a, b pdf.Object) bool {
 	if c.equal(a, b, "Contents") {
 		return true
@@ -199,8 +198,8 @@ func (c *comparison) content(a, b pdf.Object) bool {
 
 var lineBreak = []byte("\n")
 
-// whole reports whether content means the same whatever its parts are joined
-// by: each ends with white space, in no comment, and within no operator.
+// whole reports whether content means the same however its parts are joined: each ends with white
+// space, outside of comments and operators.
 func whole(parts [][]byte) bool {
 	for i, p := range parts[:max(0, len(parts)-1)] {
 		if len(p) == 0 {
@@ -219,9 +218,9 @@ func whole(parts [][]byte) bool {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
 
-// parts are the data of a page's content streams. It is false for what readers
-// take in different ways: a part that leads to nothing, for which some draw no
-// page at all, data in another file, and data that they decode differently.
+// parts is the data of a page's content streams. It is false for what readers treat differently: a
+// null part, because of which some draw nothing, data in another file, and data that they decode
+// differently.
 func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	v, err := m.doc.Resolve(o)
 	if err != nil {
@@ -247,8 +246,8 @@ func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	return out, true
 }
 
-// resources names what differs between the resources of two pages. A name
-// that was not there may be added when nothing that the page draws can ask for it.
+// resources names the differences between the resources of two pages. A new name may be added if
+// nothing that the page draws can use it.
 func (c *comparison) resources(a, b *page, before, after pdf.Object) {
 	if c.equal(before, after, "Resources") {
 		return

@@ -1,13 +1,11 @@
-// Package revision tells what changed in a PDF after a signature. It reads
-// each revision as a viewer does ([model]), compares two of them by value
-// ([matcher]), names every difference by what it does (it shows, runs or hides
-// something, or none of these) and judges it by one table ([table]) against
-// what the signatures permit (ISO 32000-2, 12.8.2.2 and 12.8.2.4).
+// Package revision determines what changed in a PDF after a signature. It reads each revision as a
+// viewer does ([model]), compares two of them by value ([matcher]), names every difference by its
+// effect (it shows, runs or hides something, or none of these) and judges it by one table ([table])
+// against what the signatures permit (ISO 32000-2, 12.8.2.2 and 12.8.2.4).
 //
-// Everything that can be reached from the trailer is compared. So a change
-// that nobody thought of is a difference without a rule, and that is
-// unexplained, not permitted. Objects that were written again with the same
-// value, under whatever number, are no change.
+// Everything reachable from the trailer is compared. An unforeseen change is therefore a difference
+// without a rule, which is unexplained, not permitted. Objects that were rewritten with the same
+// value, under any number, are no change.
 package revision
 
 import (
@@ -21,8 +19,8 @@ import (
 	"rogito.dev/rogito/internal/pdf/content"
 )
 
-// Comparer compares the revisions of one document. It keeps what it has found,
-// for documents with several signatures.
+// Comparer compares the revisions of one document. It caches results, for documents with several
+// signatures.
 type Comparer struct {
 	doc    *pdf.Document
 	models map[int]*model
@@ -32,20 +30,20 @@ type Comparer struct {
 	work   *work
 }
 
-// New prepares the comparison of a document's revisions. Nothing is read yet.
+// New prepares the comparison of a document's revisions, without reading them.
 func New(ctx context.Context, doc *pdf.Document) *Comparer {
 	return &Comparer{doc: doc, models: make(map[int]*model), found: make(map[[2]int][]difference), shared: make(map[place]pdf.Object), work: newWork(ctx)}
 }
 
-// Compare lists what differs between revision signed and the last one. Each
-// update is compared with what stood before it, so that what one adds and
-// another hides is seen, and the file with the signed revision.
+// Compare lists the differences between revision signed and the last one. Each update is compared
+// with the previous revision, so that nothing goes unnoticed that one adds and another hides, and
+// the file with the signed revision.
 func (c *Comparer) Compare(signed int, rules Rules) ([]ades.Change, error) {
 	last := len(c.doc.Revisions())
 	var out []ades.Change
 	seen := make(map[ades.Change]bool)
 	add := func(ch ades.Change) {
-		always := ch // in whatever revision
+		always := ch // in any revision
 		always.Revision = 0
 		if !seen[ch] {
 			out = append(out, ch)
@@ -58,7 +56,7 @@ func (c *Comparer) Compare(signed int, rules Rules) ([]ades.Change, error) {
 			return nil, err
 		}
 		for _, d := range diffs {
-			d.again = d.again && n == signed // what the signed revision had counts
+			d.again = d.again && n == signed // only what the signed revision had counts
 			add(rules.judge(d, n+1))
 		}
 	}
@@ -70,7 +68,7 @@ func (c *Comparer) Compare(signed int, rules Rules) ([]ades.Change, error) {
 		for _, d := range diffs {
 			ch := rules.judge(d, 0)
 			if ch.Permitted {
-				continue // the update that made it has said so
+				continue // already reported for the update that made it
 			}
 			before := len(out)
 			if add(ch); len(out) > before {
@@ -81,7 +79,7 @@ func (c *Comparer) Compare(signed int, rules Rules) ([]ades.Change, error) {
 	return out, nil
 }
 
-// between compares two revisions. One that cannot be read is a difference.
+// between compares two revisions. An unreadable one is a difference.
 func (c *Comparer) between(a, b int) ([]difference, error) {
 	if d, ok := c.found[[2]int{a, b}]; ok {
 		return d, nil
@@ -137,24 +135,24 @@ func (c *Comparer) model(n int) (*model, error) {
 	return m, nil
 }
 
-// comparison is the work on two revisions.
+// comparison compares two revisions.
 type comparison struct {
 	*matcher
 	diffs    []difference
 	added    map[difference]bool
 	accepted map[int]bool // widgets of new fields, by object number
-	placed   map[int]int  // how often each of them was met on a page
+	placed   map[int]int  // how often each was met on a page
 
-	// What is made once, when it is asked for.
-	elsewhere map[int]bool           // objects of the old revision that are used as something else than an appearance
+	// Computed on demand.
+	elsewhere map[int]bool           // objects of the old revision with other uses than as an appearance
 	fonts     []pdf.Object           // of the old form and its fields
-	trusted   map[*content.Font]bool // fonts whose glyphs look like their letters
-	covering  map[int]float64        // area of pictures of new signatures over something drawn, by page
-	shapes    map[string]bool        // of the marks that buttons show now and did not show before
+	trusted   map[*content.Font]bool // fonts whose glyphs are known to look like their letters
+	covering  map[int]float64        // area that new signatures cover over something drawn, by page
+	shapes    map[string]bool        // of the marks that buttons show now but did not before
 }
 
-// add notes a difference. What is found when the time is over is none: it may be
-// for want of time that two things are not equal.
+// add records a difference. Once the time is over nothing is recorded: values may only seem
+// different for lack of time.
 func (c *comparison) add(d difference) {
 	if (c.tired || c.work.over) && d.what != "too-much" {
 		return
@@ -186,8 +184,8 @@ func compareBy(m *matcher) []difference {
 	return c.diffs
 }
 
-// anchorAll pairs what is compared in its own right: pages by their place,
-// fields and their widgets by full name, other annotations by object.
+// anchorAll pairs what is compared separately: pages by position, fields and their widgets by full
+// name, other annotations by object.
 func (c *comparison) anchorAll() {
 	c.anchor(c.old.doc.Root().Num, c.new.doc.Root().Num)
 	for _, n := range c.old.nodes {
@@ -239,8 +237,7 @@ func (c *comparison) anchorField(was, is *field) {
 	}
 }
 
-// anchorAnnots pairs annotations that are not widgets of the form: those with
-// the same number on the same page.
+// anchorAnnots pairs annotations other than widgets: those with the same number on the same page.
 func (c *comparison) anchorAnnots() {
 	for i, p := range c.new.pages {
 		if i >= len(c.old.pages) {
@@ -263,9 +260,9 @@ func (c *comparison) anchorAnnots() {
 	}
 }
 
-// leadsToData reports whether a value holds or names a stream. LibreOffice
-// keeps a second document in a stream of the trailer (AdditionalStreams); other
-// unknown entries of a trailer mean nothing to any reader.
+// leadsToData reports whether a value is or contains a stream. LibreOffice keeps a second document
+// in a stream of the trailer (AdditionalStreams); other unknown trailer entries mean nothing to any
+// reader.
 func (c *comparison) leadsToData(o pdf.Object) bool {
 	v, err := c.new.doc.Resolve(o)
 	if list, ok := v.(pdf.Array); ok {
@@ -281,7 +278,7 @@ func (c *comparison) leadsToData(o pdf.Object) bool {
 	return err != nil || stream || isDict && c.new.doc.Name(d.Get("Subtype")) != "Widget"
 }
 
-// trailer compares what the file as a whole rests on.
+// trailer compares the trailers.
 func (c *comparison) trailer() {
 	a, b := c.old.doc.Trailer(), c.new.doc.Trailer()
 	for _, key := range c.differing(a, b, "Root", "Size", "Prev", "XRefStm", "Type", "W", "Index", "Length", "Filter", "DecodeParms", "DL") {
@@ -292,14 +289,14 @@ func (c *comparison) trailer() {
 			c.add(difference{what: "encryption"})
 		case key == "ID":
 			c.identifiers(a, b)
-		case !c.leadsToData(b.Get(key)): // no reader misses what no reader knows
+		case !c.leadsToData(b.Get(key)): // an entry that no reader uses
 		default:
 			c.add(difference{what: "trailer-odd", name: string(key)})
 		}
 	}
 }
 
-// identifiers: the first part of ID goes into the keys of an encrypted document.
+// identifiers compares IDs: the first part is an input of the keys of an encrypted document.
 func (c *comparison) identifiers(a, b *pdf.Dict) {
 	if b.Get("Encrypt") == nil {
 		return

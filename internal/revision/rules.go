@@ -7,18 +7,17 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Rules are what the signatures of the document allow.
+// Rules are what the signatures of the document permit.
 type Rules struct {
-	// DocMDP is the permission of the certification, 0 where there is none.
+	// DocMDP is the permission of the certification, 0 if there is none.
 	DocMDP int
-	// Certifies: the signature is itself the certification. With P=2 or 3 its
-	// signer lets values change.
+	// Certifies: the signature is itself the certification. With P=2 or 3 its signer permits values
+	// to change.
 	Certifies bool
-	// Locked reports whether a field may not change any more; nil locks none.
+	// Locked reports whether a field may no longer change; nil locks none.
 	Locked func(field string) bool
-	// Seal says what a signature field of the file was given in a revision, or
-	// in any after the signed one where that is 0; nil means that every
-	// signature dictionary is taken for a signature.
+	// Seal says what a signature field was given in a revision, or in any after the signed one if
+	// revision is 0; nil takes every signature dictionary for a signature.
 	Seal func(field string, revision int) Seal
 }
 
@@ -48,20 +47,20 @@ const (
 	odd outcome = '?' // unexplained
 )
 
-// rule says what a difference amounts to.
+// rule is how a difference is judged.
 type rule struct {
-	kind string // as the contract groups them
+	kind string // the groups of the API
 	// outcomes without a certification, and under P=1, P=2, P=3.
 	outcomes string
-	// lock: a FieldMDP or a field lock forbids it for the fields it names.
+	// lock: a FieldMDP or a field lock forbids it for its fields.
 	lock bool
 	text string // English; {page}, {field}, {name} are filled in
 }
 
-// table is everything that may differ between two revisions. A certification
-// never forbids validation data and document time-stamps (ISO 32000-2,
-// 12.8.2.2.2). What is not in the table cannot be reported, so a new kind of
-// difference needs a line here, and one in package report for its Italian.
+// table is everything that may differ between two revisions. A certification never forbids
+// validation data and document time-stamps (ISO 32000-2, 12.8.2.2.2). What is not in the table
+// cannot be reported, so a new kind of difference needs a line here, and one in package report for
+// its Italian.
 var table = map[string]rule{
 	"dss":                  {"dss", "yyyy", false, "validation data was added"},
 	"timestamp":            {"document-timestamp", "yyyy", false, "a document time-stamp was added: {field}"},
@@ -148,20 +147,19 @@ var table = map[string]rule{
 	"too-many":      {"undefined", "????", false, "more signatures and revisions than can be compared"},
 }
 
-// difference is one thing that two revisions do not have in common.
+// difference is one difference between two revisions.
 type difference struct {
 	what  string
 	page  int
 	field string
 	name  string
-	shows bool // for a new signature: it has a picture
-	// covers, for a new signature: with those before it, its picture covers too
-	// much of what the page shows.
+	shows bool // for a new signature: it is visible
+	// covers, for a new signature: together with earlier ones, it covers too much of the page.
 	covers bool
 	again  bool // for a field that was filled in: it had a value
 }
 
-// judge turns a difference into a change by the table.
+// judge converts a difference to a change by the table.
 func (r Rules) judge(d difference, revision int) ades.Change {
 	what := d.what
 	if what == "signature" || what == "signature-filled" {
@@ -179,7 +177,7 @@ func (r Rules) judge(d difference, revision int) ades.Change {
 	return Change(what, r.DocMDP, revision, d.page, d.field, d.name)
 }
 
-// seal tells a further signature from a time-stamp and from neither.
+// seal distinguishes a further signature, a time-stamp, and neither.
 func (r Rules) seal(d difference, revision int) string {
 	s := Signature
 	if r.Seal != nil {
@@ -202,8 +200,7 @@ func (r Rules) seal(d difference, revision int) string {
 	return d.what
 }
 
-// Change makes a change of the table. An unknown word is one that nobody
-// explained.
+// Change makes a change of the table. An unknown word is unexplained.
 func Change(what string, docMDP, revision, page int, field, name string) ades.Change {
 	r, ok := table[what]
 	if !ok {

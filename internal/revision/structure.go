@@ -7,10 +7,9 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// structure compares the logical structure (ISO 32000-2, 14.7). It shows
-// nothing on the page, but readers aloud and copies follow it. Products that
-// sign tagged documents enter the widgets of new signatures there; nothing else
-// may change.
+// structure compares the logical structure (ISO 32000-2, 14.7). It is not visible on the page, but
+// screen readers and copying use it. Products that sign tagged documents add the widgets of new
+// signatures there; nothing else may change.
 func (c *comparison) structure() {
 	a, b := c.old.catalog, c.new.catalog
 	if !c.equal(a.Get("MarkInfo"), b.Get("MarkInfo"), "MarkInfo") {
@@ -36,8 +35,8 @@ type structures struct {
 	grown bool
 }
 
-// tie gives two elements one identity, so that references to them are equal.
-func (s *structures) tie(a, b pdf.Object) {
+// linkElements gives two elements the same identity, so that references to them are equal.
+func (s *structures) linkElements(a, b pdf.Object) {
 	x, _ := a.(pdf.Ref)
 	y, _ := b.(pdf.Ref)
 	if x.Num != 0 && y.Num != 0 && s.anchors[0][x.Num] == 0 && s.anchors[1][y.Num] == 0 {
@@ -50,7 +49,7 @@ func (s *structures) roots(a, b pdf.Object) bool {
 	if len(x.Entries) == 0 || len(y.Entries) == 0 {
 		return false
 	}
-	s.tie(a, b)
+	s.linkElements(a, b)
 	if !s.kids(x.Get("K"), y.Get("K"), b, 0) {
 		return false
 	}
@@ -76,18 +75,17 @@ func (s *structures) roots(a, b pdf.Object) bool {
 	return true
 }
 
-// element compares two elements and what is below them.
+// element compares two elements and their descendants.
 func (s *structures) element(a, b pdf.Object, depth int) bool {
 	x, y := s.old.dict(a), s.new.dict(b)
 	if depth > limits.PDFDepth || !s.work.step() {
 		return false
 	}
-	s.tie(a, b)
+	s.linkElements(a, b)
 	return len(s.differing(x, y, "Type", "K")) == 0 && s.kids(x.Get("K"), y.Get("K"), b, depth+1)
 }
 
-// kids wants the old kids in their order; between them only widgets of
-// signature fields may be new.
+// kids checks that the old kids remain in order; only widgets of signature fields may be inserted.
 func (s *structures) kids(a, b, holder pdf.Object, depth int) bool {
 	was, is := s.old.several(a), s.new.several(b)
 	next := 0
@@ -114,15 +112,14 @@ func (s *structures) kid(a, b pdf.Object, depth int) bool {
 	w, ok2 := y.(*pdf.Dict)
 	if ok1 && ok2 && v.Has("S") && w.Has("S") {
 		if s.newWidget(b, nil) && !s.equal(pdf.Array{a}, pdf.Array{b}, "K") {
-			return false // a new element in the place of the next old one
+			return false // a new element instead of the next old one
 		}
 		return s.element(a, b, depth)
 	}
 	return s.equal(pdf.Array{a}, pdf.Array{b}, "K")
 }
 
-// newWidget reports whether an element holds nothing but the widget of a
-// signature field.
+// newWidget reports whether an element contains only the widget of a signature field.
 func (s *structures) newWidget(o, holder pdf.Object) bool {
 	d := s.new.dict(o)
 	if !d.Has("S") || holder != nil && !pdf.Equal(d.Get("P"), holder) {
@@ -143,7 +140,7 @@ func (s *structures) newWidget(o, holder pdf.Object) bool {
 	return s.new.doc.Name(objr.Get("Type")) == "OBJR" && w != nil && s.new.kind(w.field) == "Sig"
 }
 
-// several is a value that may stand alone or in an array.
+// several is a value that may be single or an array.
 func (m *model) several(o pdf.Object) pdf.Array {
 	v, err := m.doc.Resolve(o)
 	if err != nil || v == nil {

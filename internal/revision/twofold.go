@@ -9,16 +9,15 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// unseen are the differences between two readings of one revision that neither
-// show nor run nor hide anything.
-var unseen = map[string]bool{
+// invisible are the differences between two readings of one revision that neither show nor run nor
+// hide anything.
+var invisible = map[string]bool{
 	"dss": true, "info": true, "metadata": true, "version": true, "structure": true, "structure+": true,
 	"trailer-odd": true, "catalog-odd": true, "page-odd": true, "page-resources+": true, "form-resources": true,
 }
 
-// Twofold tells what readers show, run or hide differently in a revision when
-// they read it in one of the ways; none where they all agree. Left are the
-// numbers of objects that readers leave out.
+// Twofold returns what readers show, run or hide differently in a revision if they read it in one
+// of the ways; none if they all agree. left has the numbers of objects that readers leave out.
 func (c *Comparer) Twofold(n int, ways pdf.Reading, left map[int]bool) ([]string, error) {
 	out, err := c.twofold(n, ways, left)
 	if errors.Is(err, errTooMuch) {
@@ -44,14 +43,14 @@ func (c *Comparer) twofold(n int, ways pdf.Reading, left map[int]bool) ([]string
 		if other == nil {
 			continue
 		}
-		if own == nil { // by its tables it is no document
+		if own == nil { // not a document by its tables
 			own = other
 			continue
 		}
 		m := newMatcher(own, other, nil, c.work)
 		m.apart = true
 		for _, d := range compareBy(m) {
-			if !unseen[d.what] {
+			if !invisible[d.what] {
 				out = append(out, d.place())
 			}
 		}
@@ -59,7 +58,7 @@ func (c *Comparer) twofold(n int, ways pdf.Reading, left map[int]bool) ([]string
 	return out, nil
 }
 
-// place says where two readings differ.
+// place is where two readings differ.
 func (d difference) place() string {
 	what := table[d.what].kind
 	switch {
@@ -73,8 +72,8 @@ func (d difference) place() string {
 	return fmt.Sprintf("the document (%s)", what)
 }
 
-// reading is a revision read in some way, 0 for by its tables; nil where it is
-// no document.
+// reading is a revision read in some way, 0 meaning by its tables; nil if that does not yield a
+// document.
 func (c *Comparer) reading(n int, way pdf.Reading, left map[int]bool) (*model, error) {
 	d, err := c.doc.Other(n, way, left)
 	if err != nil || d == nil {
@@ -98,9 +97,8 @@ func unlessMalformed(err error) error {
 	return err
 }
 
-// Tree tells where readers walk the tree of pages of a revision in different
-// ways, so that they show other pages, or pages of another size: "" if nowhere.
-// Which reader does what is tried in a test.
+// Tree returns where readers traverse the page tree of a revision differently, so that they show
+// other pages, or pages of another size: "" if nowhere. A test checks what each reader does.
 func (c *Comparer) Tree(n int) (string, error) {
 	d := c.doc
 	if n < len(c.doc.Revisions()) {
@@ -127,12 +125,12 @@ func (c *Comparer) Tree(n int) (string, error) {
 	return w.place, unlessMalformed(err)
 }
 
-// descent hands attributes down a crooked tree of pages, and compares them with
-// what readers find that climb it.
+// descent inherits attributes down a crooked page tree, and compares them with those found by
+// climbing it.
 type descent struct {
 	*matcher
 	m     *model
-	path  map[int]bool // the nodes above
+	path  map[int]bool // the ancestors
 	page  int
 	place string
 }
@@ -150,7 +148,7 @@ func (w *descent) visit(o pdf.Object, in *pdf.Dict, depth int) error {
 	if err != nil || d == nil {
 		return err
 	}
-	for _, k := range inheritedByPages { // what is null is there to some, and nothing is handed down
+	for _, k := range inheritedByPages { // some readers treat null entries as present and do not inherit
 		if n, _ := w.m.doc.Int(in.Get(k)); w.m.void(d, k) && in.Get(k) != nil && k != "Resources" && (k != "Rotate" || n != 0) {
 			w.place = fmt.Sprintf("page %d (%s)", w.page+1, k)
 		}

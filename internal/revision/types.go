@@ -20,13 +20,12 @@ const (
 	isRect    // an array of four numbers
 	isDict
 	isStream
-	isLook // an appearance: a stream, or a dictionary of streams
+	isAppearance // an appearance: a stream, or a dictionary of streams
 )
 
-// annotTypes are the types that the standard gives to keys of annotations and
-// fields (ISO 32000-2, tables 166, 170, 172 to 184, 189, 191, 226, 228, 232). A
-// reader that meets another type may leave out the annotation, or the page with
-// everything on it. Values of fields are judged by themselves.
+// annotTypes are the standard's types of the keys of annotations and fields (ISO 32000-2, tables
+// 166, 170, 172 to 184, 189, 191, 226, 228, 232). For another type a reader may omit the
+// annotation, or everything on its page. Values of fields are judged separately.
 var annotTypes = map[pdf.Name]kinds{
 	"Type": isName, "Subtype": isName, "FT": isName, "AS": isName, "H": isName, "RT": isName, "IT": isName, "Name": isName, "CP": isName, "Sy": isName,
 	"T": isText, "TU": isText, "TM": isText, "NM": isText, "M": isText, "DA": isText, "DS": isText, "Contents": isText, "Lang": isText,
@@ -43,8 +42,8 @@ var annotTypes = map[pdf.Name]kinds{
 	"BS": isDict, "BE": isDict, "OC": isDict, "ExData": isDict, "Measure": isDict,
 }
 
-// lookTypes are those of an appearance dictionary (table 170).
-var lookTypes = map[pdf.Name]kinds{"N": isLook, "R": isLook, "D": isLook}
+// appearanceTypes are those of an appearance dictionary (table 170).
+var appearanceTypes = map[pdf.Name]kinds{"N": isAppearance, "R": isAppearance, "D": isAppearance}
 
 // formTypes are those of the interactive form (table 224) and of its resources.
 var (
@@ -59,9 +58,9 @@ var (
 	}
 )
 
-// mistyped finds a key whose value is of another type than the standard gives
-// it, stands elsewhere by itself, or nowhere, and was not so before. MuPDF draws
-// nothing of a page with an annotation that refers to nothing.
+// mistyped finds a key whose value has a type other than the standard's, is unexpectedly indirect,
+// or is null, and was not so before. MuPDF draws nothing of a page with an annotation that refers
+// to nothing.
 func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.Name, bool) {
 	if is == nil {
 		return "", false
@@ -74,16 +73,16 @@ func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.
 			return e.Key, true
 		}
 		if was != nil && !was.Has(e.Key) && null {
-			return e.Key, true // for some readers the key is there
+			return e.Key, true // some readers treat the key as present
 		}
 	}
 	if _, looks := types["AP"]; looks {
-		return c.mistyped(c.old.dict(c.get(was, "AP")), c.new.dict(is.Get("AP")), lookTypes)
+		return c.mistyped(c.old.dict(c.get(was, "AP")), c.new.dict(is.Get("AP")), appearanceTypes)
 	}
 	return "", false
 }
 
-// isOf reports whether a value is of one of the kinds, or absent.
+// isOf reports whether a value has one of the types, or is absent.
 func (m *model) isOf(o pdf.Object, want kinds) bool {
 	v, err := m.doc.Resolve(o)
 	if err != nil {
@@ -114,7 +113,7 @@ func (m *model) isOf(o pdf.Object, want kinds) bool {
 			return !ok
 		})
 	case *pdf.Dict:
-		if want&isLook != 0 {
+		if want&isAppearance != 0 {
 			for _, e := range x.Entries {
 				if v, err := m.doc.Resolve(e.Value); err != nil || !m.isOf(v, isStream) || v == nil && e.Value != nil {
 					return false
@@ -124,7 +123,7 @@ func (m *model) isOf(o pdf.Object, want kinds) bool {
 		}
 		return want&isDict != 0
 	case *pdf.Stream:
-		return want&(isStream|isLook) != 0
+		return want&(isStream|isAppearance) != 0
 	}
 	return false
 }

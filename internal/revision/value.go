@@ -11,29 +11,28 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// matcher compares values of two revisions. Two values are equal when a reader
-// that follows every reference cannot tell them apart: numbers and strings by
-// what they mean, streams by their decoded data, objects whatever their number.
+// matcher compares values of two revisions. Two values are equal if a reader that follows every
+// reference cannot distinguish them: numbers and strings by their meaning, streams by their decoded
+// data, objects regardless of their number.
 //
-// Pages, fields and annotations are compared in their own right. A reference
-// to one of them, where such a reference is to be expected, is equal to a
-// reference to its counterpart.
+// Pages, fields and annotations are compared separately. A reference to one of them, where one is
+// expected, equals a reference to its counterpart.
 type matcher struct {
 	old, new *model
-	same     map[pair]bool // equal, or taken for equal while being compared
+	same     map[pair]bool // equal, or assumed to be while being compared
 	trail    []pair
 	anchors  [2]map[int]int // object number → identity, of the old and the new revision
 	next     int
 	ages     *closures
 	work     *work
 	tired    bool
-	apart    bool         // two readings of one revision: the same place may mean two things
-	moved    map[int]bool // memo of changed
+	apart    bool         // two readings of one revision: the same position may differ in meaning
+	moved    map[int]bool // cache of changed
 	large    map[*pdf.Dict]map[pdf.Name]pdf.Object
 }
 
-// pair is two objects, whether they were met where pages, fields and annotations
-// are only named, and whether their keys are names that the author chose.
+// pair is two objects, whether they are in a place where pages, fields and annotations are only
+// referred to, and whether their keys are names chosen by the author.
 type pair struct {
 	a, b        pdf.Ref
 	named, free bool
@@ -42,19 +41,19 @@ type pair struct {
 // mostSteps bounds all comparisons of a document.
 const mostSteps = 20_000_000
 
-// mostDepth bounds the nesting, references followed.
+// mostDepth bounds the nesting, including references.
 const mostDepth = 20_000
 
-// work is what comparing the revisions of one document has cost.
+// work is the cost of comparing the revisions of one document.
 type work struct {
 	ctx   context.Context
-	until time.Time // zero for no end
+	until time.Time // zero for no limit
 	steps int
 	over  bool
 }
 
-// newWork leaves some of the time that there is for the rest of the reading: a
-// comparison that is not finished is a finding, and not an accident.
+// newWork leaves some of the available time for the rest of the reading: an unfinished comparison
+// is a finding, not an error.
 func newWork(ctx context.Context) *work {
 	w := &work{ctx: ctx}
 	if end, ok := ctx.Deadline(); ok {
@@ -63,7 +62,7 @@ func newWork(ctx context.Context) *work {
 	return w
 }
 
-// step counts; it is false when there is no more time.
+// step counts one step; false if there is no more time.
 func (w *work) step() bool { return w.spend(1) }
 
 // spend counts n steps.
@@ -85,7 +84,7 @@ func newMatcher(old, new *model, ages *closures, w *work) *matcher {
 	}
 }
 
-// anchor gives two objects the same identity; 0 stands for no counterpart.
+// anchor gives two objects the same identity; 0 means no counterpart.
 func (m *matcher) anchor(old, new int) {
 	m.next++
 	if old != 0 {
@@ -102,7 +101,7 @@ func (m *matcher) equal(a, b pdf.Object, key pdf.Name) bool {
 	if m.compare(a, b, key, false, 0) {
 		return true
 	}
-	// What was taken for equal on the way may have leaned on what is not.
+	// What was assumed to be equal meanwhile may depend on the difference.
 	for _, p := range m.trail[mark:] {
 		delete(m.same, p)
 	}
@@ -110,33 +109,33 @@ func (m *matcher) equal(a, b pdf.Object, key pdf.Name) bool {
 	return false
 }
 
-// pointing are the keys under which a page, a field or an annotation is named
-// and not shown: destinations, trees, lists of fields, structure.
+// pointing are the keys under which a page, a field or an annotation is referred to and not shown:
+// destinations, trees, lists of fields, structure.
 var pointing = map[pdf.Name]bool{
 	"P": true, "Pg": true, "Parent": true, "Popup": true, "IRT": true, "Obj": true, "Annot": true,
 	"Page": true, "Data": true, "AN": true, "TA": true, "Annotation": true, "Start": true, "End": true,
 }
 
-// listing are those where the name stands in an array, directly or further down.
+// listing are those where the reference is in an array, directly or nested.
 var listing = map[pdf.Name]bool{
 	"Dest": true, "D": true, "OpenAction": true, "Names": true, "Dests": true, "SD": true,
 	"Fields": true, "CO": true, "T": true, "Nums": true, "K": true, "B": true, "Annots": true, "Kids": true, "O": true,
 }
 
-// free are the keys whose dictionaries have keys that the author chose. What
-// stands in them is used, whatever its name is.
+// free are the keys of dictionaries whose own keys are chosen by the author. All entries in them
+// are used, whatever their names.
 var free = map[pdf.Name]bool{
 	"XObject": true, "ExtGState": true, "Font": true, "ColorSpace": true, "Pattern": true, "Shading": true, "Properties": true,
 	"CharProcs": true, "N": true, "AP": true, "Resources": true, "DR": true, "Colorants": true,
 }
 
-// under is the key by which a value of a dictionary is taken, given the key of
-// the dictionary itself.
+// under is the key by which a value of a dictionary is interpreted, given the key of the dictionary
+// itself.
 func under(holder, key pdf.Name) pdf.Name {
 	switch {
 	case holder == "Dests": // names of destinations
 		return holder
-	case holder == "AP": // N, R and D are alike
+	case holder == "AP": // N, R and D are equivalent
 		return "N"
 	case free[holder] && !free[key]:
 		return "*"
@@ -144,8 +143,8 @@ func under(holder, key pdf.Name) pdf.Name {
 	return key
 }
 
-// changed reports whether the updates between the two revisions may have given
-// an object another value: it, or the object stream that holds it, was written.
+// changed reports whether the updates between the two revisions may have changed an object: it, or
+// the object stream that contains it, was written.
 func (m *matcher) changed(num int) bool {
 	if m.apart {
 		return true
@@ -211,9 +210,9 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 	return a == b
 }
 
-// measures are the keys of lengths, coordinates, colours and the like. There 1
-// and 1.0 are the same to every reader. Elsewhere readers look for an integer
-// (a code, a flag, a number of bits) and take a real for nothing.
+// measures are the keys of lengths, coordinates, colours and the like. There 1 and 1.0 are the same
+// for every reader. Elsewhere readers expect an integer (a code, a flag, a number of bits) and
+// ignore a real.
 var measures = map[pdf.Name]bool{
 	"MediaBox": true, "CropBox": true, "BleedBox": true, "TrimBox": true, "ArtBox": true, "Rect": true, "Matrix": true, "BBox": true,
 	"Widths": true, "W": true, "C": true, "IC": true, "Border": true, "RD": true, "QuadPoints": true, "L": true, "CL": true,
@@ -225,8 +224,8 @@ var measures = map[pdf.Name]bool{
 	"D": true, "Dest": true, "Dests": true, "OpenAction": true, "UserUnit": true, "Dur": true,
 }
 
-// numbersEqual compares numbers of which one at least is a real. In the widths
-// of a CID font (W) some are codes.
+// numbersEqual compares numbers of which at least one is a real. In the widths of a CID font (W)
+// some are codes.
 func (m *matcher) numbersEqual(a, b pdf.Object, key pdf.Name, listed bool) bool {
 	_, realA := a.(pdf.Real)
 	_, realB := b.(pdf.Real)
@@ -235,8 +234,8 @@ func (m *matcher) numbersEqual(a, b pdf.Object, key pdf.Name, listed bool) bool 
 	return ok && f == g && (realA == realB || measures[key] && (key != "W" || !listed))
 }
 
-// layer reports whether a reference leads to an optional content group. Content
-// and settings name it by its object: a copy is another layer.
+// layer reports whether a reference is to an optional content group. Content and settings identify
+// it by its object: a copy is another layer.
 func layer(m *model, o pdf.Object) bool {
 	ref, ok := o.(pdf.Ref)
 	if !ok || m.layers[ref.Num] {
@@ -247,8 +246,8 @@ func layer(m *model, o pdf.Object) bool {
 	return err == nil && ok && m.doc.Name(d.Get("Type")) == "OCG"
 }
 
-// references compares where one side at least is a reference: by what it means
-// where it points to a page, a field or an annotation, and else by its object.
+// references compares values of which at least one is a reference: by identity if it is to a page,
+// a field or an annotation, else by its object.
 func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth int) bool {
 	x, refA := a.(pdf.Ref)
 	y, refB := b.(pdf.Ref)
@@ -266,7 +265,7 @@ func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth i
 		return false
 	}
 	if v, err := m.new.doc.Resolve(b); !refA && err == nil && v == nil {
-		return false // some readers stop at a reference to nothing, and not at null
+		return false // some readers stop at a reference to an undefined object, but not at null
 	}
 	if both && x == y && m.ages.of(x.Num, key) <= m.old.rev {
 		return true
@@ -291,9 +290,8 @@ func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth i
 	return errA == nil && errB == nil && m.compare(a, b, key, listed, depth+1)
 }
 
-// scalar reports whether a value is a name, a number, a string or a boolean.
-// Readers find dictionaries and arrays behind a reference, but not all of them
-// look there for what is usually written in place.
+// scalar reports whether a value is a name, a number, a string or a boolean. Readers resolve
+// references to dictionaries and arrays, but not all resolve those to what is usually direct.
 func scalar(m *model, o pdf.Object) bool {
 	v, err := m.doc.Resolve(o)
 	switch v.(type) {
@@ -309,8 +307,8 @@ var texts = map[pdf.Name]bool{
 	"Subject": true, "Keywords": true, "Creator": true, "Producer": true, "Lang": true, "NM": true,
 }
 
-// optionalTypes may be left out of a dictionary without any effect. Readers
-// tell layers (OCG, OCMD) and file specifications apart by their Type.
+// optionalTypes may be omitted from a dictionary without effect. Readers distinguish layers (OCG,
+// OCMD) and file specifications by their Type.
 var optionalTypes = map[pdf.Name]bool{
 	"Annot": true, "XObject": true, "ExtGState": true, "Encoding": true, "Border": true, "Action": true, "Group": true,
 	"Mask": true, "Sig": true, "SigRef": true, "TransformParams": true, "SigFieldLock": true, "SV": true, "Catalog": true,
@@ -318,17 +316,16 @@ var optionalTypes = map[pdf.Name]bool{
 	"DeveloperExtensions": true,
 }
 
-// appears reports whether an entry that leads to nothing was added, or one
-// taken out that decides what a dictionary is. By the standard that is no change
-// (ISO 32000-2, 7.3.9), but some readers only ask whether the key is there: to
-// them a page with Kids is a node, and an annotation with N has its appearance.
-// Products that leave out nulls when they write an object again are common.
+// appears reports whether a null entry was added, or one removed that decides what a dictionary is.
+// By the standard that is no change (ISO 32000-2, 7.3.9), but some readers only check whether the
+// key is present: for them a page with Kids is a node, and an annotation with N has its appearance.
+// Many products omit nulls when they rewrite an object.
 func (m *matcher) appears(a, b *pdf.Dict, key pdf.Name) bool {
 	had, has := a.Has(key), b.Has(key)
 	return a != nil && b != nil && (has && !had || had && !has && (key == "Kids" || key == "N" || key == "AP"))
 }
 
-// dicts compares all keys but those left out.
+// dicts compares all keys except some.
 func (m *matcher) dicts(a, b *pdf.Dict, holder pdf.Name, but []pdf.Name, depth int) bool {
 	for _, e := range a.Entries {
 		if !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
@@ -346,7 +343,7 @@ func (m *matcher) dicts(a, b *pdf.Dict, holder pdf.Name, but []pdf.Name, depth i
 	return true
 }
 
-// get is the value of a key. Large dictionaries have an index.
+// get is the value of a key. Large dictionaries are indexed.
 func (m *matcher) get(d *pdf.Dict, key pdf.Name) pdf.Object {
 	if d == nil || len(d.Entries) < 32 {
 		return d.Get(key)
@@ -373,11 +370,11 @@ func (m *matcher) entry(a, b *pdf.Dict, holder, key pdf.Name, depth int) bool {
 	return m.compare(x, y, under(holder, key), false, depth+1)
 }
 
-// encoding are the keys of a stream that say how its data are stored.
+// encoding are the keys of a stream about the encoding of its data.
 var encoding = []pdf.Name{"Length", "Filter", "DecodeParms", "DL"}
 
-// sameStream looks at a stream that no update wrote: its data stay unless what
-// tells their length or their filters was written.
+// sameStream checks a stream that no update wrote: its data is unchanged unless its length or
+// filters are indirect and were written.
 func (m *matcher) sameStream(ref pdf.Ref, s *pdf.Stream, holder pdf.Name, depth int) bool {
 	if !m.dicts(s.Dict, s.Dict, streamKey(holder), encoding, depth) {
 		return false
@@ -394,13 +391,13 @@ func (m *matcher) sameStream(ref pdf.Ref, s *pdf.Stream, holder pdf.Name, depth 
 
 func (m *matcher) streams(a, b *pdf.Stream, holder pdf.Name, depth int) bool {
 	if m.apart && holder == "Metadata" {
-		return true // no reader shows it
+		return true // not shown by any reader
 	}
 	return m.dicts(a.Dict, b.Dict, streamKey(holder), encoding, depth) && m.data(a, b)
 }
 
-// streamKey: the keys of a stream's dictionary are never the author's choice,
-// as those of a dictionary in the same place may be (AP/N).
+// streamKey: the keys of a stream's dictionary are never chosen by the author, unlike those of a
+// dictionary in the same place (AP/N).
 func streamKey(holder pdf.Name) pdf.Name {
 	if free[holder] {
 		return ""
@@ -408,8 +405,8 @@ func streamKey(holder pdf.Name) pdf.Name {
 	return holder
 }
 
-// Data returns the decoded data of a stream, where every reader decodes it to
-// the same bytes. Nothing that is judged here is read in any other way.
+// Data returns the decoded data of a stream, provided that every reader decodes it to the same
+// bytes. Package revision reads streams in no other way.
 func (v *view) Data(s *pdf.Stream) ([]byte, error) {
 	if v.Sealing(s) != 0 {
 		return nil, ades.Malformed("PDF", "stream", "it is encrypted in a way of its own")
@@ -417,10 +414,9 @@ func (v *view) Data(s *pdf.Stream) ([]byte, error) {
 	return v.Strict(s)
 }
 
-// data compares what two streams hold. The same bytes under the same filters
-// are the same data, whatever readers make of them. Data that were encoded anew
-// are the same only where every reader decodes both to the same bytes; filters
-// of pictures are not decoded here.
+// data compares the data of two streams. The same bytes with the same filters are the same data,
+// however readers decode them. Re-encoded data is the same only if every reader decodes both to the
+// same bytes; picture filters are not decoded here.
 func (m *matcher) data(a, b *pdf.Stream) bool {
 	if m.apart && a.Span() == b.Span() && m.sameFilters(a, b) && m.old.doc.Sealing(a) == m.new.doc.Sealing(b) {
 		return true
@@ -436,7 +432,7 @@ func (m *matcher) data(a, b *pdf.Stream) bool {
 	if bytes.Equal(x, y) && m.sameFilters(a, b) {
 		return true
 	}
-	if m.apart { // one reader, two places where the data may end
+	if m.apart { // one reader, two ends of the data
 		x, err1 = m.old.doc.Document.Data(a)
 		y, err2 = m.new.doc.Document.Data(b)
 		return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
@@ -446,8 +442,8 @@ func (m *matcher) data(a, b *pdf.Stream) bool {
 	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
 }
 
-// nullFilter reports whether a filter or its parameters became null, or a reference
-// to nothing: that is no filter for most readers, and PDFium shows no picture then.
+// nullFilter reports whether a filter or its parameters became null, or a reference to an undefined
+// object: that is no filter for most readers, and PDFium then shows no picture.
 func (m *matcher) nullFilter(a, b *pdf.Stream) bool {
 	null := func(in *model, s *pdf.Stream, key pdf.Name) bool {
 		return s.Dict.Has(key) && resolved(in, s, key) == nil
@@ -457,9 +453,9 @@ func (m *matcher) nullFilter(a, b *pdf.Stream) bool {
 	})
 }
 
-// sameFilters compares the filters of two streams and their parameters. One
-// filter may stand alone or in an array; where it has parameters, many readers
-// take them only if both stand alone or both in an array.
+// sameFilters compares the filters of two streams and their parameters. A single filter may be in
+// an array or not; if it has parameters, many readers use them only if both are in an array, or
+// neither is.
 func (m *matcher) sameFilters(a, b *pdf.Stream) bool {
 	filters := m.compare(list(m.old, a, "Filter"), list(m.new, b, "Filter"), "Filter", false, 0)
 	x, y := list(m.old, a, "DecodeParms"), list(m.new, b, "DecodeParms")
@@ -482,7 +478,7 @@ func resolved(m *model, s *pdf.Stream, key pdf.Name) pdf.Object {
 	return v
 }
 
-// list is the value of a key that may stand alone or in an array.
+// list is the value of a key that may be single or an array.
 func list(m *model, s *pdf.Stream, key pdf.Name) pdf.Array {
 	switch v := resolved(m, s, key).(type) {
 	case nil:

@@ -7,15 +7,15 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// view is a document as of one revision. Objects that no update wrote are
-// parsed once for all revisions.
+// view is a document as of one revision. Objects that no update wrote are parsed once for all
+// revisions.
 type view struct {
 	*pdf.Document
 	shared  map[place]pdf.Object
-	lenient bool // what cannot be read is null, as it is to readers
+	lenient bool // unreadable objects are null, as for readers
 }
 
-// place is where an object stands, or the stream that holds it.
+// place is where an object is, or the stream that contains it.
 type place struct {
 	ref, holder pdf.Ref
 	offset      int64
@@ -51,7 +51,7 @@ func (v *view) Get(ref pdf.Ref) (pdf.Object, error) {
 	}
 	if s, ok := o.(*pdf.Stream); ok {
 		if _, indirect := s.Dict.Get("Length").(pdf.Ref); indirect {
-			return o, nil // its extent may be another one in another revision
+			return o, nil // its extent may differ in another revision
 		}
 	}
 	if len(v.shared) > mostShared {
@@ -91,10 +91,9 @@ func (v *view) Name(o pdf.Object) pdf.Name {
 	return v.Document.Name(o)
 }
 
-// closures tell how new everything is that can be reached from an object in
-// the last revision, references to pages, fields and annotations left out where
-// they are only named. When nothing there is newer than a revision, the object
-// means the same in that revision and all later ones.
+// closures computes the age of everything reachable from an object in the last revision, except for
+// pages, fields and annotations that are only referred to. If nothing there is newer than a
+// revision, the object means the same in that revision and all later ones.
 type closures struct {
 	v       *view
 	work    *work
@@ -134,14 +133,13 @@ func newClosures(last *model, w *work) *closures {
 	return c
 }
 
-// never is newer than every revision: what cannot be told.
+// never is newer than every revision, for the undecidable.
 const never = 1 << 30
 
-// deepest bounds the recursion; beyond it objects are compared one by one.
+// deepest bounds the recursion; deeper objects are compared one by one.
 const deepest = 3000
 
-// of is the newest revision that wrote anything in the closure of an object
-// that stands under a key.
+// of is the newest revision that wrote anything in the closure of an object under a key.
 func (c *closures) of(num int, key pdf.Name) int {
 	if c == nil {
 		return never
@@ -154,8 +152,8 @@ func (c *closures) of(num int, key pdf.Name) int {
 	return c.newest[at]
 }
 
-// node tells an object whose keys are names that the author chose from the same
-// object where they are not.
+// node distinguishes an object whose keys are chosen by the author from the same object with
+// standard keys.
 func node(num int, key pdf.Name) int {
 	if free[key] {
 		return 2*num + 1
@@ -163,7 +161,7 @@ func node(num int, key pdf.Name) int {
 	return 2 * num
 }
 
-// visit is Tarjan's algorithm: objects that reach each other share the answer.
+// visit is Tarjan's algorithm: objects that reach each other share the result.
 func (c *closures) visit(at, depth int) {
 	num, key := at/2, pdf.Name("")
 	if at%2 == 1 {

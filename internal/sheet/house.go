@@ -90,8 +90,8 @@ func (s *Sheet) Again(title, about string) {
 	}
 }
 
-// Aside is the foot of the first page, left of the seal and right of what takes
-// width there; it returns where its text ends.
+// Aside is the footer of the first page, left of the seal and right of what is already there; it
+// returns where its text ends.
 func (s *Sheet) Aside(width float64, title, text string) float64 {
 	back := s.Y
 	s.Line(Margin, SealY-16, Measure)

@@ -82,7 +82,7 @@ type Sheet struct {
 	// Head is drawn at the top of every page but the first.
 	Head func(*Sheet)
 
-	front float64 // where the text of the first page ends; 0: where that of all does
+	front float64 // where the text of the first page ends; 0: where all text ends
 	pages []*page
 	fonts map[*typeface.Font]*font
 	order []*font
@@ -177,8 +177,7 @@ func (s *Sheet) Column(x, width float64, text string, st Style) {
 	}
 }
 
-// Section begins a part with a heading, which never stands alone at the end of
-// a page.
+// Section begins a part with a heading, which is never the last line of a page.
 func (s *Sheet) Section(text string) {
 	s.Space(14)
 	s.Room(72)
@@ -272,8 +271,8 @@ func (s *Sheet) Table(columns []Column, rows [][]Cell) {
 	}
 }
 
-// row writes cells beside each other. One that is higher than what is left of
-// the page begins on the next, and goes on over further ones.
+// row writes cells side by side. A row that is higher than the rest of the page begins on the next
+// page, and continues over further ones.
 func (s *Sheet) row(columns []Column, cells []Cell, again func()) {
 	lines := make([][]string, len(cells))
 	longest, height := 0, 0.0

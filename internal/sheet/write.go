@@ -15,7 +15,7 @@ import (
 type Info struct {
 	Title, Lang, Producer string
 	Made                  time.Time
-	// Foot is what stands at the end of page n of so many.
+	// Foot is the footer of page n.
 	Foot func(n, of int) (left, right string)
 	// Attached files.
 	Attached []Attached
@@ -109,7 +109,7 @@ func (s *Sheet) Bytes(info Info) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// attach adds the files (ISO 32000-2, 7.11.4; associated as ISO 19005-3 wants it).
+// attach adds the files (ISO 32000-2, 7.11.4; associated as required by ISO 19005-3).
 func attach(a *adder, catalog *pdf.Dict, info Info) {
 	var tree, associated pdf.Array
 	for _, f := range info.Attached {

@@ -76,7 +76,7 @@ func (s *Subset) descriptor(file, set pdf.Ref, name pdf.Name) *pdf.Dict {
 // thousandths turns font units into the thousandths of an em that PDF counts in.
 func (f *Font) thousandths(v int) int { return v * 1000 / f.unitsPerEm }
 
-// cidSet marks every glyph of the subset as present, as PDF/A-1 wants.
+// cidSet marks every glyph of the subset as present, as PDF/A-1 requires.
 func (s *Subset) cidSet() *pdf.Stream {
 	bits := make([]byte, (len(s.old)+7)/8)
 	for i := range s.old {

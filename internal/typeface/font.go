@@ -162,17 +162,17 @@ func (f *Font) outline(g uint16) []byte {
 	return glyf[from:to]
 }
 
-// Subset is a font reduced to the glyphs in use, numbered anew from zero
-// (.notdef), so that every glyph in it is one that the text may show.
+// Subset is a font reduced to the glyphs in use, renumbered from zero (.notdef), so that it only
+// has glyphs that the text may show.
 type Subset struct {
 	font *Font
 	old  []uint16         // new number → number in the font
 	new  map[shown]uint16 // and back
-	text map[uint16]rune  // new number → what it stands for
+	text map[uint16]rune  // new number → character
 }
 
-// shown is a glyph and the character that it stands for; zero for a part of
-// another glyph. A glyph that stands for two characters is there twice.
+// shown is a glyph and its character; zero for a part of another glyph. A glyph for two characters
+// is there twice.
 type shown struct {
 	glyph uint16
 	text  rune

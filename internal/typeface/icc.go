@@ -2,10 +2,9 @@ package typeface
 
 import "encoding/binary"
 
-// SRGB builds a small ICC profile (version 2) of the sRGB colour space: three
-// primaries and a gamma of 2.2. With a profile of its own an appearance says
-// which colours it means whatever the document's output intent is, which is
-// what PDF/A asks for.
+// SRGB builds a small ICC profile (version 2) of the sRGB colour space: three primaries and a gamma
+// of 2.2. With its own profile the colours of an appearance are defined regardless of the
+// document's output intent, as PDF/A requires.
 func SRGB() []byte {
 	tags := []struct {
 		name string

@@ -20,7 +20,7 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Adder takes new objects into a document.
+// Adder adds new objects to a document.
 type Adder interface {
 	New(o pdf.Object) pdf.Ref
 }
@@ -66,9 +66,9 @@ func Clean(s string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// glyphsOf are the glyphs that a character is shown by. A letter with a mark that
-// the font lacks is shown without the mark; any other character that it lacks by
-// its number, as "[U+6797]": two names never look alike, as they would as boxes.
+// glyphsOf returns the glyphs for a character. A letter with a diacritic that the font lacks is
+// shown without it; any other missing character by its number, as "[U+6797]": with boxes, two names
+// could look alike.
 func (f *Font) glyphsOf(r rune) (glyphs []shown, spelled bool) {
 	if g, ok := f.runes[r]; ok {
 		return []shown{{g, r}}, false
@@ -82,8 +82,7 @@ func (f *Font) glyphsOf(r rune) (glyphs []shown, spelled bool) {
 	return glyphs, true
 }
 
-// Has says that the font has every character of a text, or its letter without
-// the mark.
+// Has reports whether the font has every character of a text, or its letter without the diacritic.
 func (f *Font) Has(s string) bool {
 	for _, r := range s {
 		if _, spelled := f.glyphsOf(r); spelled {
@@ -146,8 +145,7 @@ func (f *Font) split(word string, measure float64) []string {
 	return append(pieces, piece.String())
 }
 
-// Clip is a text that is no wider than a measure, with an ellipsis where it was
-// cut.
+// Clip shortens a text to a width, with an ellipsis where it was cut.
 func (f *Font) Clip(s string, measure float64) string {
 	if f.Width(s) <= measure {
 		return s

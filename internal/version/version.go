@@ -1,4 +1,4 @@
-// Package version says what this program calls itself.
+// Package version has the name and version of this program.
 package version
 
 // Number is a version by semver.org; the build sets it. This is the release to

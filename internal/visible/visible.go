@@ -26,9 +26,9 @@ var blank = &unicode.RangeTable{
 	R32: []unicode.Range32{{0xe0100, 0xe01ef, 1}},
 }
 
-// hidden says that a character is not shown but does something: it commands a
-// terminal (C0, C1, DEL), turns the direction of writing (Unicode TR 36, 2.7),
-// ends a line, or stands in a word without being seen.
+// hidden reports whether a character is invisible but has an effect: it controls a terminal (C0,
+// C1, DEL), changes the direction of writing (Unicode TR 36, 2.7), ends a line, or is invisible
+// inside a word.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(blank, r)
 }
@@ -82,9 +82,8 @@ func Text(s string) string { return escaped(s, acting) }
 // that is not seen.
 func Line(s string) string { return escaped(s, hidden) }
 
-// Name is what of a text can be part of a file's name anywhere: neither a
-// separator nor what a file system or a shell takes for something else, nothing
-// that is not seen, at most 100 characters.
+// Name is the part of a text that is safe in a file name anywhere: no separators, nothing that a
+// file system or shell interprets, nothing invisible, at most 100 characters.
 func Name(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) || hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {

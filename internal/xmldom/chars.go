@@ -30,8 +30,8 @@ var class = func() (t [256]uint8) {
 	return t
 }()
 
-// checkChars reports the first character that XML does not allow. Doing it
-// once for the whole text keeps the parser's inner loops free of it.
+// checkChars returns the position of the first character that XML does not allow. Checking the
+// whole text once keeps this out of the parser's inner loops.
 func checkChars(s string) (int, error) {
 	if !utf8.ValidString(s) {
 		return firstInvalid(s), errors.New("not valid UTF-8")
@@ -47,8 +47,8 @@ func checkChars(s string) (int, error) {
 	return 0, nil
 }
 
-// CheckChars reports a character that XML does not allow, in text that is to
-// become part of a document.
+// CheckChars reports a character that XML does not allow, in text that will become part of a
+// document.
 func CheckChars(s string) error {
 	_, err := checkChars(s)
 	return err
@@ -65,8 +65,7 @@ func firstInvalid(s string) int {
 	return len(s)
 }
 
-// controlAt is where the first character below the space stands that is no
-// white space, or -1.
+// controlAt is the position of the first control character that is not white space, or -1.
 func controlAt(s string) int {
 	for i := range len(s) {
 		if s[i] < ' ' && class[s[i]]&control != 0 {
@@ -82,7 +81,7 @@ func isChar(r rune) bool {
 		0xE000 <= r && r <= 0xFFFD || 0x10000 <= r && r <= 0x10FFFF
 }
 
-// IsName says whether a text is an XML name without a colon, as an Id is.
+// IsName reports whether a text is an XML name without a colon, like an Id.
 func IsName(s string) bool {
 	d, err := Parse([]byte("<"+s+"/>"), Limits{}) // the parser knows what a name is
 	return err == nil && d.Root().Name.QName == s && d.Root().Name.Prefix == ""

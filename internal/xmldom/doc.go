@@ -1,14 +1,13 @@
-// Package xmldom reads XML 1.0 (fifth edition) with namespaces into a compact
-// tree that remembers where every node stands in the text.
+// Package xmldom parses XML 1.0 (fifth edition) with namespaces into a compact tree in which every
+// node knows its position in the text.
 //
-// It is made for signatures: what canonicalisation needs is kept (comments,
-// processing instructions, prefixes, normalised attribute values), and since
-// every node knows its place, a signature is inserted by splicing, without
-// rewriting a byte of what was there.
+// It is made for signatures: everything that canonicalisation needs is kept (comments, processing
+// instructions, prefixes, normalised attribute values), and since positions are known, a signature
+// is inserted by splicing, without rewriting any existing byte.
 //
-// Document type declarations are refused before anything is expanded, so there
-// are no entities beyond the five predefined ones, no external fetches and no
-// attribute defaults. Everything hostile input can grow is bounded by [Limits].
+// Document type declarations are rejected before anything is expanded, so there are no entities
+// beyond the five predefined ones, no external fetches and no attribute defaults. Everything that
+// hostile input can inflate is bounded by [Limits].
 package xmldom
 
 import (
@@ -20,8 +19,7 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Limits bound what a document may ask of the parser. Zero fields take the
-// values of DefaultLimits.
+// Limits bound the resources that a document may use. Zero fields mean the values of DefaultLimits.
 type Limits struct {
 	Size       int // bytes of text
 	Depth      int // nested elements
@@ -30,8 +28,8 @@ type Limits struct {
 	Bindings   int // namespace declarations in scope at once
 }
 
-// DefaultLimits leave room for any genuine document: the largest trusted list
-// has 3 MB, and signed data of a hundred megabytes occurs.
+// DefaultLimits suffice for genuine documents: the largest trusted list has 3 MB, and signed data
+// of a hundred megabytes occurs.
 var DefaultLimits = Limits{
 	Size: limits.XMLSize, Depth: limits.XMLDepth, Nodes: limits.XMLNodes,
 	Attributes: limits.XMLAttributes, Bindings: limits.XMLNamespaces,
@@ -53,7 +51,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Errors that a caller may want to tell apart.
+// Errors that callers may distinguish.
 var (
 	ErrDoctype   = errors.New("document type declarations are refused")
 	ErrEntity    = errors.New("entity references are refused")
@@ -62,7 +60,7 @@ var (
 	ErrNotFound  = errors.New("identifier not found")
 )
 
-// SyntaxError says where a document stops being well-formed XML.
+// SyntaxError is where a document is not well-formed.
 type SyntaxError struct {
 	Offset int // in the UTF-8 text
 	Line   int
@@ -79,15 +77,14 @@ type Document struct {
 	text   string // UTF-8, without byte order mark
 	enc    encoding
 	ids    map[string][]*Node
-	marked bool // there is something else than elements and text in the root
+	marked bool // the root contains something other than elements and text
 	origin *Origin
 	raw    []byte
 	budget *limits.Budget
 	spent  int64
 }
 
-// Descendants are the elements of that name. A name that does not occur costs
-// no walk.
+// Descendants returns the elements with that name. If the name does not occur, no walk is needed.
 func (d *Document) Descendants(space, local string) []*Node {
 	if !d.Uses(space, local) {
 		return nil
@@ -100,14 +97,14 @@ func (d *Document) Uses(space, local string) bool {
 	return slices.ContainsFunc(d.origin.names, func(n *Name) bool { return n.Local == local && n.Space == space })
 }
 
-// Plain reports whether there are only elements and text inside the root: no
-// comments, processing instructions or CDATA sections.
+// Plain reports whether there are only elements and text inside the root: no comments, processing
+// instructions or CDATA sections.
 func (d *Document) Plain() bool { return !d.marked }
 
-// Bytes are what was parsed.
+// Bytes returns the input.
 func (d *Document) Bytes() []byte { return d.raw }
 
-// Root is the document's one top-level element.
+// Root is the document's top-level element.
 func (d *Document) Root() *Node {
 	for c := d.First; c != nil; c = c.Next {
 		if c.Kind == Element {
@@ -117,21 +114,19 @@ func (d *Document) Root() *Node {
 	return nil
 }
 
-// Source is the text in UTF-8; offsets of nodes count in it.
+// Source is the text in UTF-8, to which the offsets of nodes refer.
 func (d *Document) Source() string { return d.text }
 
-// Same reports whether the octets of the document are those of its text: it is
-// in UTF-8.
+// Same reports whether the octets of the document are those of its text, that is, UTF-8.
 func (d *Document) Same() bool { return d.enc.codec == nil }
 
-// Raw is the text of one node as it stands.
+// Raw is the original text of one node.
 func (d *Document) Raw(n *Node) string { return d.text[n.Start:n.End] }
 
-// ByID finds the element whose identifier (xml:id, wsu:Id, or an attribute
-// named Id, ID or id) is the one given. It fails with ErrDuplicate when several
-// elements claim it, which is how signatures are wrapped. A claim is anything
-// that some reader takes for an identifier: an attribute of that name in any
-// spelling and any namespace, white space at its ends aside.
+// ByID finds the element with an identifier (xml:id, wsu:Id, or an attribute named Id, ID or id).
+// It fails with ErrDuplicate if several elements have it, which is how signature wrapping works. An
+// identifier is anything that some reader takes for one: an attribute of that name in any case and
+// any namespace, ignoring surrounding white space.
 func (d *Document) ByID(id string) (*Node, error) {
 	found := d.ids[id]
 	if len(found) == 0 {
@@ -148,10 +143,10 @@ func (d *Document) ByID(id string) (*Node, error) {
 	return nil, fmt.Errorf("%w: %q", ErrNotFound, clip(id))
 }
 
-// HasID reports whether any element claims the identifier.
+// HasID reports whether any element has the identifier.
 func (d *Document) HasID(id string) bool { return len(d.ids[id]) > 0 }
 
-// clip keeps hostile text out of error messages.
+// clip shortens hostile text for error messages.
 func clip(s string) string {
 	if len(s) > 64 {
 		s = strings.ToValidUTF8(s[:64], "") + "…"
@@ -162,12 +157,11 @@ func clip(s string) string {
 // mayBeID reports whether some reader takes an attribute for an identifier.
 func mayBeID(n *Name) bool { return len(n.Local) == 2 && strings.EqualFold(n.Local, "id") || isID(n) }
 
-// IsID reports whether an attribute is an identifier, of which several may
-// stand on one element.
+// IsID reports whether an attribute is an identifier; an element may have several.
 func (a Attr) IsID() bool { return isID(a.Name) }
 
-// isID reports whether an attribute is an identifier by convention: without a
-// DTD there is no declaration to go by.
+// isID reports whether an attribute is an identifier by convention, since without a DTD there are
+// no declarations.
 func isID(n *Name) bool {
 	switch n.Local {
 	case "Id", "ID", "id", "AssertionID", "ResponseID", "RequestID":

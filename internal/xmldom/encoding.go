@@ -14,15 +14,14 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// encoding is how the bytes of a document stand for its text.
+// encoding is how the text of a document is encoded.
 type encoding struct {
 	bom   []byte
 	codec textenc.Encoding // nil for UTF-8
 }
 
-// decode turns bytes into UTF-8 text and remembers the way back. A byte order
-// mark and a declaration that contradict each other are refused: some readers
-// follow the one, some the other.
+// decode converts bytes to UTF-8 text, and returns the encoding for converting back. A byte order
+// mark that contradicts the declaration is an error: some readers follow the one, some the other.
 func decode(b []byte) (string, encoding, error) {
 	wide := func(from int, order binary.ByteOrder, codec textenc.Encoding) (string, encoding, error) {
 		t, enc, err := fromUTF16(b[from:], encoding{bom: b[:from:from], codec: codec}, order)
@@ -73,7 +72,7 @@ func decode(b []byte) (string, encoding, error) {
 // maxDeclaration is where an XML declaration must have ended.
 const maxDeclaration = 1024
 
-// fromDeclared decodes an encoding of one byte a character.
+// fromDeclared decodes a single-byte encoding.
 func fromDeclared(b []byte, name string) (string, encoding, error) {
 	label := strings.ToLower(name)
 	if strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "ucs-2") {
@@ -98,12 +97,11 @@ func fromDeclared(b []byte, name string) (string, encoding, error) {
 	return out.String(), encoding{codec: codec}, nil
 }
 
-// codecs are the encodings of one byte a character that are read, by the names
-// that IANA registers. The parsers of XML (libxml2, expat, Xerces) and browsers
-// agree on the characters of these, but for the bytes from 0x80 to 0x9F of the
-// ISO ones, which browsers take for those of a Windows code page, and for those
-// that a table leaves out. East Asian encodings and KOI8-U differ from table to
-// table; alphabets that switch (ISO-2022) and UTF-7 can hide markup.
+// codecs are the supported single-byte encodings, by their IANA names. XML parsers (libxml2, expat,
+// Xerces) and browsers agree on their characters, except for the bytes 0x80 to 0x9F of the ISO
+// ones, which browsers interpret as a Windows code page, and for undefined bytes. East Asian
+// encodings and KOI8-U differ between implementations; stateful encodings (ISO-2022) and UTF-7 can
+// hide markup.
 var codecs = func() map[string]*charmap.Charmap {
 	m := map[string]*charmap.Charmap{"koi8-r": charmap.KOI8R, "cskoi8r": charmap.KOI8R}
 	for part, c := range map[string]*charmap.Charmap{
@@ -154,8 +152,8 @@ func fromUTF16(b []byte, enc encoding, order binary.ByteOrder) (string, encoding
 	return out.String(), enc, nil
 }
 
-// declaredEncoding reads the encoding out of the XML declaration, which is
-// ASCII in every encoding that gets here.
+// declaredEncoding returns the encoding in the XML declaration, which is ASCII in every encoding
+// that gets here.
 func declaredEncoding(b []byte) string {
 	if !bytes.HasPrefix(b, []byte("<?xml")) {
 		return ""
@@ -166,12 +164,12 @@ func declaredEncoding(b []byte) string {
 	}
 	m := xmlDecl.FindSubmatch(b[5:end])
 	if m == nil {
-		return "" // the parser refuses it
+		return "" // the parser reports it
 	}
 	return string(m[3]) + string(m[4])
 }
 
-// encode turns text back into the bytes of the document's own encoding.
+// encode converts text to the document's own encoding.
 func (e encoding) encode(text []byte) ([]byte, error) {
 	if e.codec != nil {
 		enc := textenc.HTMLEscapeUnsupported(e.codec.NewEncoder())

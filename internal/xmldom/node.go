@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// Kind tells the kinds of node apart.
+// Kind is the kind of a node.
 type Kind uint8
 
 const (
 	DocumentNode Kind = iota
 	Element
-	Text // character data or a CDATA section; neighbours are not merged
+	Text // character data or a CDATA section; adjacent ones are not merged
 	Comment
 	ProcInst
 )
 
-// Name is an element's or attribute's name with its namespace. Names are
-// shared between nodes.
+// Name is an element's or attribute's name with its namespace. Names are shared between nodes.
 type Name struct {
 	Space  string // namespace URI, "" for none
 	Prefix string
@@ -27,8 +26,8 @@ type Name struct {
 	QName  string // as written
 }
 
-// Attr is an attribute that is not a namespace declaration, with its value
-// normalised as for CDATA attributes.
+// Attr is an attribute other than a namespace declaration, with its value normalised like a CDATA
+// attribute's.
 type Attr struct {
 	Name  *Name
 	Value string
@@ -49,15 +48,15 @@ type Node struct {
 	Data string
 
 	extra *extra
-	// Start and End delimit the node's text; Inner and InnerEnd the content of
-	// an element, which for <a/> is empty and lies before the slash.
+	// Start and End delimit the node's text; Inner and InnerEnd the content of an element, which
+	// for <a/> is empty and before the slash.
 	Start, Inner, InnerEnd, End uint32
 	Kind                        Kind
-	// Mark is free for one walk over the tree.
+	// Mark can be used by one walk over the tree.
 	Mark bool
 }
 
-// extra is what only some elements have, and the document node.
+// extra is what only some elements, and the document node, have.
 type extra struct {
 	attrs    []Attr
 	bindings []Binding
@@ -67,12 +66,12 @@ type extra struct {
 // Origin is what a tree was read from.
 type Origin struct {
 	Text     string
-	declared []string // prefixes that some element declares,
-	more     bool     // and more than are worth a list
+	declared []string // prefixes declared by some element,
+	more     bool     // and too many to list
 	names    []*Name  // every one in use, some more than once
 }
 
-// maxDeclared bounds the list of declared prefixes: it is searched for each.
+// maxDeclared bounds the list of declared prefixes, which is searched linearly.
 const maxDeclared = 64
 
 // Declares reports whether some element may declare a prefix.
@@ -80,7 +79,7 @@ func (o *Origin) Declares(prefix string) bool {
 	return o.more || slices.Contains(o.declared, prefix)
 }
 
-// Origin of the tree that a node is in.
+// Origin is that of the tree that contains the node.
 func (n *Node) Origin() *Origin {
 	for n.extra == nil || n.extra.origin == nil {
 		n = n.Parent
@@ -88,7 +87,7 @@ func (n *Node) Origin() *Origin {
 	return n.extra.origin
 }
 
-// Attrs are the attributes in the order of the text.
+// Attrs returns the attributes in text order.
 func (n *Node) Attrs() []Attr {
 	if n.extra == nil {
 		return nil
@@ -96,7 +95,7 @@ func (n *Node) Attrs() []Attr {
 	return n.extra.attrs
 }
 
-// Bindings are the namespace declarations of this element itself.
+// Bindings returns the namespace declarations of this element itself.
 func (n *Node) Bindings() []Binding {
 	if n.extra == nil {
 		return nil
@@ -159,7 +158,7 @@ func (n *Node) Child(space, local string) *Node {
 	return nil
 }
 
-// Find walks down from child to child in one namespace; nil when a step fails.
+// Find descends by child names in one namespace; nil if a step fails.
 func (n *Node) Find(space string, locals ...string) *Node {
 	for _, l := range locals {
 		n = n.Child(space, l)
@@ -213,8 +212,7 @@ func (n *Node) Descendants(space, local string) []*Node {
 	return found
 }
 
-// Text is the concatenated character data of the node and what is below it.
-// Comments are no part of it, wherever they stand.
+// Text is the concatenated character data of the node and its descendants, without comments.
 func (n *Node) Text() string {
 	if n == nil {
 		return ""
@@ -234,7 +232,7 @@ func (n *Node) Text() string {
 	return b.String()
 }
 
-// Contains reports whether other is the node or below it.
+// Contains reports whether other is the node or a descendant.
 func (n *Node) Contains(other *Node) bool {
 	for ; other != nil; other = other.Parent {
 		if other == n {

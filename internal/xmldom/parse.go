@@ -11,16 +11,14 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Parse reads a document. The bytes must not be changed afterwards: the document
-// keeps them. It fails with a *SyntaxError, which wraps ErrDoctype,
-// ErrEntity or ErrLimit where one of them is the reason.
+// Parse parses a document. It retains b, which must not be changed afterwards. Errors are a
+// *SyntaxError, which may wrap ErrDoctype, ErrEntity or ErrLimit.
 func Parse(b []byte, lim Limits) (*Document, error) {
 	return ParseContext(context.Background(), b, lim)
 }
 
-// ParseContext is Parse under a context: the tree is paid for out of its
-// limits.Budget until Release, and the work ends with it. Then the error wraps
-// limits.ErrBudget, or is the context's.
+// ParseContext is Parse with a context: the tree is charged to its limits.Budget until Release, and
+// parsing stops when it ends. The error then wraps limits.ErrBudget, or is the context's.
 func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) {
 	lim = lim.withDefaults()
 	if len(b) > lim.Size || len(b) > math.MaxInt32/2 {
@@ -35,7 +33,7 @@ func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) 
 	p.origin = &Origin{Text: text}
 	p.d.origin = p.origin
 	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text)), extra: &extra{origin: p.origin}}
-	if err = p.d.spend(len(text)); err == nil { // a second copy of it
+	if err = p.d.spend(len(text)); err == nil { // the text is a second copy
 		err = p.run()
 	}
 	if err != nil {
@@ -59,15 +57,15 @@ type parser struct {
 	cur, last *Node // the open element and its last child so far
 	depth     int
 	count     int
-	expected  int  // nodes, about
-	weight    int  // of attributes that are not paid for yet
+	expected  int  // estimated number of nodes
+	weight    int  // of attributes that are not charged yet
 	noCR      bool // the text has no carriage return
-	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
+	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as known
 	origin    *Origin
 
 	names map[string]*Name
 	scope []Binding
-	marks []int // len(scope) before each open element that declares something, else -1
+	marks []int // len(scope) before each open element with declarations, else -1
 	raw   []rawAttr
 
 	nodes  []Node
@@ -118,7 +116,7 @@ var xmlDecl = regexp.MustCompile(`^\s+version\s*=\s*(?:"(1\.\d+)"|'(1\.\d+)')` +
 	`(?:\s+encoding\s*=\s*(?:"([A-Za-z][\w.-]*)"|'([A-Za-z][\w.-]*)'))?` +
 	`(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*$`)
 
-// declaration steps over <?xml …?>.
+// declaration skips <?xml …?>.
 func (p *parser) declaration() error {
 	if !strings.HasPrefix(p.s, "<?xml") || len(p.s) < 6 || class[p.s[5]]&space == 0 {
 		return nil
@@ -283,7 +281,7 @@ func (p *parser) text() error {
 	return nil
 }
 
-// lineEnds turns CR LF and lone CR into LF.
+// lineEnds converts CR LF and lone CR to LF.
 func (p *parser) lineEnds(s string) string {
 	if p.noCR || strings.IndexByte(s, '\r') < 0 {
 		return s

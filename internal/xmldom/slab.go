@@ -2,17 +2,17 @@ package xmldom
 
 import "reflect"
 
-// What the pieces of a tree weigh.
+// Sizes of the parts of a tree.
 var (
 	nodeSize  = int(reflect.TypeFor[Node]().Size())
 	extraSize = int(reflect.TypeFor[extra]().Size())
 	attrSize  = int(reflect.TypeFor[Attr]().Size())
 )
 
-// slabNodes fill 32 KB, the largest of the allocator's classes.
+// slabNodes fill 32 KB, the largest size class of the allocator.
 const slabNodes = 400
 
-// growNodes makes room for nodes, about as many as are still expected.
+// growNodes allocates nodes, about as many as are still expected.
 func (p *parser) growNodes() error {
 	if err := p.ctx.Err(); err != nil {
 		return err
@@ -25,14 +25,14 @@ func (p *parser) growNodes() error {
 	return nil
 }
 
-// spend takes memory out of the budget, to be returned by Release.
+// spend charges memory to the budget; Release returns it.
 func (d *Document) spend(n int) error {
 	d.spent += int64(n)
 	return d.budget.Spend(int64(n))
 }
 
-// take cuts n items from a slab; a new one has about as many as are asked for.
-func take[T any](slab *[]T, n, size int) []T {
+// fromSlab cuts n items from a slab; a new slab has about size items.
+func fromSlab[T any](slab *[]T, n, size int) []T {
 	if len(*slab) < n {
 		*slab = make([]T, max(n, min(max(size, 8), 512)))
 	}
@@ -41,8 +41,8 @@ func take[T any](slab *[]T, n, size int) []T {
 	return part
 }
 
-// Release gives the memory of the tree back to the budget. No node of the document may
-// be used afterwards; its text, and strings taken from it, stay good.
+// Release returns the memory of the tree to the budget. No node of the document may be used
+// afterwards; its text, and strings from it, remain valid.
 func (d *Document) Release() {
 	d.budget.Return(d.spent)
 	d.Node, d.ids, d.origin.names, d.spent = nil, nil, nil, 0

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Edit inserts text at an offset of the source, in place of Delete bytes there.
+// Edit replaces Delete bytes at an offset of the source by Insert.
 type Edit struct {
 	Offset int
 	Delete int
 	Insert string
 }
 
-// Append is the edit that makes xml the last content of an element.
+// Append is the edit that adds xml at the end of an element.
 func (d *Document) Append(n *Node, xml string) Edit {
 	if n.Inner == n.InnerEnd && d.text[n.End-2] == '/' {
 		return Edit{Offset: int(n.End) - 2, Delete: 2, Insert: ">" + xml + "</" + n.Name.QName + ">"}
@@ -22,8 +22,7 @@ func (d *Document) Append(n *Node, xml string) Edit {
 	return Edit{Offset: int(n.InnerEnd), Insert: xml}
 }
 
-// AddAttr is the edit that gives an element a further attribute; the value
-// must be escaped.
+// AddAttr is the edit that adds an attribute to an element; the value must be escaped.
 func (d *Document) AddAttr(n *Node, name, value string) Edit {
 	return Edit{
 		Offset: int(n.Start) + 1 + len(n.Name.QName),
@@ -31,8 +30,8 @@ func (d *Document) AddAttr(n *Node, name, value string) Edit {
 	}
 }
 
-// Splice applies edits and returns the bytes in the document's own encoding.
-// Everything outside the edits stays as it was.
+// Splice applies edits and returns the bytes in the document's own encoding. Everything outside the
+// edits is unchanged.
 func (d *Document) Splice(edits ...Edit) ([]byte, error) {
 	parts, err := d.spliced(edits)
 	if err != nil {
@@ -41,7 +40,7 @@ func (d *Document) Splice(edits ...Edit) ([]byte, error) {
 	return d.enc.encode([]byte(strings.Join(parts, "")))
 }
 
-// WriteSpliced is Splice to a writer; a document in UTF-8 is not copied first.
+// WriteSpliced is Splice to a writer; a UTF-8 document is not copied first.
 func (d *Document) WriteSpliced(w io.Writer, edits ...Edit) error {
 	if d.enc.codec != nil || len(d.enc.bom) > 0 {
 		out, err := d.Splice(edits...)

@@ -65,8 +65,8 @@ func (p *parser) open(n *Node, qname string) error {
 		return nil
 	}
 	size := len(p.s) / 256
-	n.extra = &take(&p.extras, 1, size)[0]
-	p.count += 1 + len(p.raw)/3 // about what they weigh beside a node
+	n.extra = &fromSlab(&p.extras, 1, size)[0]
+	p.count += 1 + len(p.raw)/3 // roughly their weight relative to a node
 	if p.weight += extraSize + len(p.raw)*attrSize; p.weight > 1<<16 {
 		if err := p.d.spend(p.weight); err != nil {
 			return err
@@ -74,11 +74,11 @@ func (p *parser) open(n *Node, qname string) error {
 		p.weight = 0
 	}
 	if declared > 0 {
-		n.extra.bindings = take(&p.binds, declared, size)
+		n.extra.bindings = fromSlab(&p.binds, declared, size)
 		copy(n.extra.bindings, p.scope[mark:])
 	}
 	if rest := len(p.raw) - declared; rest > 0 {
-		n.extra.attrs = take(&p.attrs, rest, size)
+		n.extra.attrs = fromSlab(&p.attrs, rest, size)
 		return p.attrNames(n)
 	}
 	return nil
@@ -140,8 +140,8 @@ func (p *parser) index(id string, n *Node) {
 	}
 }
 
-// uniqueAttrs refuses two attributes of one expanded name. Names of equal
-// spelling were refused before.
+// uniqueAttrs rejects two attributes with the same expanded name. Equal qualified names were
+// rejected before.
 func uniqueAttrs(attrs []Attr) error {
 	prefixed := 0
 	for _, a := range attrs {
@@ -164,8 +164,8 @@ func uniqueAttrs(attrs []Attr) error {
 	return nil
 }
 
-// resolve finds the namespace of a qualified name. Names of one spelling
-// mostly mean the same throughout a document, so the last meaning is kept.
+// resolve finds the namespace of a qualified name. Equal names mostly have the same meaning
+// throughout a document, so the last one is cached.
 func (p *parser) resolve(qname string, element bool) (*Name, error) {
 	colon := strings.IndexByte(qname, ':')
 	prefix, local := "", qname
@@ -297,7 +297,7 @@ func (p *parser) attribute() error {
 	return nil
 }
 
-// uniqueQNames refuses an attribute that is spelled twice.
+// uniqueQNames rejects an attribute that occurs twice.
 func (p *parser) uniqueQNames() error {
 	if len(p.raw) <= 8 {
 		for i, a := range p.raw {
@@ -319,7 +319,7 @@ func (p *parser) uniqueQNames() error {
 	return nil
 }
 
-// plainValue reports whether a value stands for itself.
+// plainValue reports whether a value needs no normalisation.
 func plainValue(raw string) bool {
 	for i := range len(raw) {
 		if c := raw[i]; c < 0x20 || c == '&' || c == '<' {
@@ -329,8 +329,8 @@ func plainValue(raw string) bool {
 	return true
 }
 
-// attrValue normalises: literal white space becomes a space (CR LF one), then
-// references are replaced, whose white space stays.
+// attrValue normalises a value: literal white space becomes a space (CR LF one), then references
+// are replaced, whose white space is kept.
 func (p *parser) attrValue(raw string) (string, error) {
 	if plainValue(raw) {
 		return raw, nil

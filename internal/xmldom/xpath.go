@@ -11,24 +11,23 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// ErrBudget means that an XPath expression asked for too much work.
+// ErrBudget: an XPath expression takes too much work.
 var ErrBudget = errors.New("XPath expression takes too long")
 
-// Select evaluates an XPath 1.0 expression on the document and returns the
-// elements that it selects, in document order. Prefixes are those in scope at
-// the root element, unless given. Expression and work are bounded.
+// Select evaluates an XPath 1.0 expression on the document and returns the selected elements in
+// document order. Prefixes are those in scope at the root element by default. Expression and work
+// are bounded.
 func (d *Document) Select(expr string, prefixes map[string]string) ([]*Node, error) {
 	found, _, err := d.SelectContext(context.Background(), expr, prefixes)
 	return found, err
 }
 
-// SelectContext is Select under a context. It also tells how many steps the
-// evaluation took.
+// SelectContext is Select with a context. It also returns how many steps the evaluation took.
 func (d *Document) SelectContext(ctx context.Context, expr string, prefixes map[string]string) (found []*Node, steps int, err error) {
 	if len(expr) > limits.XPathLength {
 		return nil, 0, fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))
 	}
-	work := &work{ctx: ctx, left: limits.XPathSteps}
+	work := &xpathBudget{ctx: ctx, left: limits.XPathSteps}
 	defer func() {
 		steps = limits.XPathSteps - work.left
 		switch r := recover(); r {
@@ -80,15 +79,15 @@ func (d *Document) prefixes(given map[string]string) map[string]string {
 type navigator struct {
 	d    *Document
 	n    *Node
-	attr int // index into the attributes, -1 on the node itself
-	work *work
+	attr int // index into the attributes, -1 for the node itself
+	work *xpathBudget
 }
 
-// work is what an evaluation may still do.
-type work struct {
+// xpathBudget is the remaining budget of an evaluation.
+type xpathBudget struct {
 	ctx   context.Context
 	left  int
-	asked int // steps left when the context was last looked at
+	asked int // steps left when the context was last checked
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -134,7 +133,7 @@ func (v *navigator) LocalName() string { return v.name().Local }
 
 func (v *navigator) Prefix() string { return v.name().Prefix }
 
-// NamespaceURL is asked for by name tests with a prefix.
+// NamespaceURL is called for name tests with a prefix.
 func (v *navigator) NamespaceURL() string { return v.name().Space }
 
 func (v *navigator) Value() string {

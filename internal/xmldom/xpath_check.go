@@ -8,8 +8,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// CheckXPath says what is wrong with the syntax of an expression. Prefixes may
-// be any: the document declares them.
+// CheckXPath returns the syntax error of an expression, if any. Any prefix is accepted: the
+// document declares them.
 func CheckXPath(expr string) (err error) {
 	if len(expr) > limits.XPathLength {
 		return fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))

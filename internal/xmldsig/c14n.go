@@ -11,28 +11,28 @@ import (
 
 const xmlSpace = "http://www.w3.org/XML/1998/namespace"
 
-// NodeSet is a part of a document: a subtree, less what is left out.
+// NodeSet is a part of a document: a subtree except for excluded parts.
 type NodeSet struct {
 	Apex *xmldom.Node // an element or the document node
-	// Comments says whether comments are in the set at all: a reference to the
-	// whole document by "" or to an element by its bare Id drops them.
+	// Comments reports whether comments are in the set: a reference to the whole document by "" or
+	// to an element by its bare Id excludes them.
 	Comments bool
 	// Keep, if not nil, limits the set to these subtrees.
 	Keep []*xmldom.Node
-	// Drop are subtrees that are left out.
+	// Drop are excluded subtrees.
 	Drop []*xmldom.Node
 }
 
 // all reports whether the set is the plain subtree.
 func (s *NodeSet) all() bool { return s.Keep == nil && len(s.Drop) == 0 }
 
-// Canonicalize writes the canonical form of a set of nodes, as Canonical XML
-// 1.0 or 1.1 or Exclusive Canonicalization 1.0 define it. It works in the
-// original tree, so that namespaces and xml: attributes are those in scope.
+// Canonicalize writes the canonical form of a set of nodes, by Canonical XML 1.0 or 1.1 or
+// Exclusive Canonicalization 1.0. It works in the original tree, so that namespaces and xml:
+// attributes are those in scope.
 func Canonicalize(w io.Writer, set NodeSet, m Method) error {
 	c := canonicalizer{w: w, m: m, set: &set, buf: make([]byte, 0, 20<<10)}
 	c.comments = m.Comments && set.Comments
-	if len(set.Drop) > 8 { // a hostile document may hold thousands
+	if len(set.Drop) > 8 { // a hostile document may have thousands
 		c.dropped = make(map[*xmldom.Node]bool, len(set.Drop))
 		for _, n := range set.Drop {
 			c.dropped[n] = true
@@ -46,8 +46,8 @@ func Canonicalize(w io.Writer, set NodeSet, m Method) error {
 	return c.err
 }
 
-// Canonical is the canonical form of a subtree in memory, comments left out or
-// kept as the method says.
+// Canonical is the canonical form of a subtree in memory, with or without comments depending on the
+// method.
 func Canonical(n *xmldom.Node, m Method) []byte {
 	var b bytes.Buffer
 	_ = Canonicalize(&b, NodeSet{Apex: n, Comments: true}, m) // a Buffer does not fail
@@ -63,8 +63,8 @@ type canonicalizer struct {
 	dropped  map[*xmldom.Node]bool
 	buf      []byte
 
-	scope    []xmldom.Binding // all declarations in force, innermost last
-	rendered []xmldom.Binding // those written by elements that are still open
+	scope    []xmldom.Binding // all declarations in scope, innermost last
+	rendered []xmldom.Binding // those written by open elements
 	out      []xmldom.Binding // scratch: to be written by this element
 	attrs    []xmldom.Attr    // scratch
 	extra    []xmldom.Attr    // scratch: attributes inherited by an orphan
@@ -81,7 +81,7 @@ func (c *canonicalizer) enterAncestors(apex *xmldom.Node) {
 	}
 }
 
-// kept reports whether the apex lies in one of the kept subtrees.
+// kept reports whether the apex is in one of the kept subtrees.
 func (c *canonicalizer) kept(n *xmldom.Node) bool {
 	if c.set.Keep == nil {
 		return true
@@ -94,7 +94,7 @@ func (c *canonicalizer) kept(n *xmldom.Node) bool {
 	return false
 }
 
-// leftOut reports whether the apex lies in a subtree that is left out.
+// leftOut reports whether the apex is in a dropped subtree.
 func (c *canonicalizer) leftOut(n *xmldom.Node) bool {
 	for ; n != nil && len(c.set.Drop) > 0; n = n.Parent {
 		if c.drops(n) {
@@ -111,7 +111,7 @@ func (c *canonicalizer) flush() {
 	c.buf = c.buf[:0]
 }
 
-// node walks down. in says whether the parent's place is in the set.
+// node walks down; in reports whether the parent is in the set.
 func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 	if c.err != nil {
 		return
@@ -156,7 +156,7 @@ func (c *canonicalizer) spill() {
 	}
 }
 
-// document separates comments and instructions beside the root by line feeds.
+// document separates comments and instructions from the root by line feeds.
 func (c *canonicalizer) document(n *xmldom.Node, in bool) {
 	before := true
 	for ch := n.First; ch != nil; ch = ch.Next {
@@ -239,19 +239,19 @@ func (c *canonicalizer) binding(b xmldom.Binding) {
 	c.buf = append(attrEscapes.append(append(c.buf, `="`...), b.URI), '"')
 }
 
-// inclusive writes every declaration in force that no output ancestor wrote.
+// inclusive writes every declaration in scope that no output ancestor has written.
 func (c *canonicalizer) inclusive(n *xmldom.Node, orphan bool) {
 	own := n.Bindings()
 	if orphan {
 		own = c.scope
 	}
-	for _, b := range slices.Backward(own) { // innermost first: it wins
+	for _, b := range slices.Backward(own) { // the innermost takes precedence
 		c.want(b)
 	}
 }
 
-// exclusive writes the declarations of prefixes that the element uses, and of
-// those the transform lists as inclusive.
+// exclusive writes the declarations of prefixes that the element uses, and of those listed in the
+// transform.
 func (c *canonicalizer) exclusive(n *xmldom.Node, orphan bool) {
 	c.use(n.Name)
 	for _, a := range n.Attrs() {
@@ -277,8 +277,7 @@ func (c *canonicalizer) use(n *xmldom.Name) {
 	c.want(xmldom.Binding{Prefix: n.Prefix, URI: n.Space})
 }
 
-// want writes a declaration unless an output ancestor has it, or unless this
-// element already writes one for the prefix.
+// want writes a declaration unless an output ancestor, or this element, already has it.
 func (c *canonicalizer) want(b xmldom.Binding) {
 	if b.Prefix == "xml" {
 		return
@@ -296,7 +295,7 @@ func (c *canonicalizer) want(b xmldom.Binding) {
 			return
 		}
 	}
-	if b.URI != "" { // xmlns="" needs something to undo
+	if b.URI != "" { // xmlns="" is only written to undo another
 		c.out = append(c.out, b)
 	}
 }
@@ -327,8 +326,8 @@ func (c *canonicalizer) attributes(n *xmldom.Node, orphan bool) {
 	}
 }
 
-// merge joins inherited attributes with the element's own; an inherited one
-// of the same name (xml:base, fixed up) takes the place of its own.
+// merge joins inherited attributes with the element's own; an inherited one replaces the own one of
+// the same name (xml:base, fixed up).
 func (c *canonicalizer) merge(own []xmldom.Attr) []xmldom.Attr {
 	all := slices.Clone(c.extra)
 	for _, a := range own {
@@ -346,7 +345,7 @@ func (c *canonicalizer) attribute(a xmldom.Attr) {
 	c.buf = append(attrEscapes.append(c.buf, a.Value), '"')
 }
 
-// escapes are what canonical XML puts in the place of characters.
+// escapes are the replacements of characters in canonical XML.
 type escapes [256]string
 
 var (

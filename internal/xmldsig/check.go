@@ -14,12 +14,11 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// ErrDigest means that the data of a reference was found and is not what was
-// signed.
+// ErrDigest: the data of a reference was found but does not match its digest.
 var ErrDigest = errors.New("digest does not match")
 
-// Check computes the digest of a reference and compares it. It returns nil,
-// ErrDigest, an error wrapping ErrMissing, or why it cannot be computed.
+// Check computes the digest of a reference and compares it. It returns nil, ErrDigest, an error
+// wrapping ErrMissing, or the reason why it cannot be computed.
 func (s *Signature) Check(r *Reference, ext Resolver) error {
 	h, ok := HashByURI(r.DigestURI)
 	if !ok {
@@ -35,10 +34,9 @@ func (s *Signature) Check(r *Reference, ext Resolver) error {
 	return nil
 }
 
-// VerifyEnveloped checks a document that carries one enveloped signature as a
-// child of its root (a trusted list, metadata): the signature is over the
-// whole document, every reference holds, and the value verifies with one of
-// the given certificates, which is returned. When the signature names its
+// VerifyEnveloped checks a document with one enveloped signature as a child of its root (a trusted
+// list, metadata): the signature is over the whole document, every reference matches, and the value
+// verifies with one of the given certificates, which is returned. If the signature has a
 // certificate in KeyInfo, it must be that one.
 func VerifyEnveloped(d *xmldom.Document, certs []*pkix.Certificate) (*pkix.Certificate, error) {
 	found := d.Root().Children(Space, "Signature")
@@ -78,8 +76,8 @@ func (s *Signature) verifyWith(certs []*pkix.Certificate) (*pkix.Certificate, er
 	return nil, err
 }
 
-// Includes reports whether something new inside node would change what a
-// reference digests, other signatures being left out by it or not.
+// Includes reports whether an addition inside node would change what a reference digests, whether
+// or not it excludes other signatures.
 func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
 	apex, _, same, err := s.Target(r)
 	if !same || err != nil || !apex.Contains(node) {
@@ -103,10 +101,9 @@ func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
 	return true
 }
 
-// WholeFile reports whether a reference out of the document takes in all of
-// the file that it is to. Canonicalisation does, but for comments and CDATA
-// sections: one that splits a text may change how it is read, and a comment may
-// hold a PDF; and but for namespaces that only values use.
+// WholeFile reports whether a reference outside the document covers all of its file.
+// Canonicalisation does, except for comments and CDATA sections: one that splits a text may change
+// how it is read, and a comment may contain a PDF; and except for namespaces that only values use.
 func (s *Signature) WholeFile(r *Reference, src Source) bool {
 	steps, err := transforms(r.Node)
 	if err != nil {
@@ -147,8 +144,8 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 	return !splitText(d.doc.Node, comments)
 }
 
-// splitText reports whether a comment that is not digested stands beside text in
-// some element or holds a PDF or markup, or a CDATA section stands beside text.
+// splitText reports whether an undigested comment is beside text or contains a PDF or markup, or a
+// CDATA section is beside text.
 func splitText(n *xmldom.Node, comments bool) bool {
 	comment, text := false, false
 	var before *xmldom.Node

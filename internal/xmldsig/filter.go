@@ -10,8 +10,8 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// The two usual forms of XPath, and the plain location paths that Filter 2.0
-// is used with. A free expression could hide what it likes from the digest.
+// The two common forms of XPath, and the plain location paths used with Filter 2.0. A free
+// expression could exclude anything from the digest.
 var (
 	notSignature = regexp.MustCompile(`^not\(ancestor-or-self::(?:([\w.-]+):)?Signature\)$`)
 	allSignature = regexp.MustCompile(`^(?://|/descendant::|/descendant-or-self::node\(\)/)(?:([\w.-]+):)?Signature$`)
@@ -23,9 +23,8 @@ var (
 	byQName      = regexp.MustCompile(`^/descendant::\*\[name\(\)=['"]([\w.-]+:Signature)['"]\]$`)
 )
 
-// expression is the text of an XPath element without white space. Where white
-// space parts two words, it is an operator's, and the expression none of the
-// usual ones.
+// expression is the text of an XPath element without white space. White space between two words
+// means an operator, so the expression is none of the common ones.
 func expression(n *xmldom.Node) string {
 	text := strings.TrimSpace(n.Text())
 	if words.MatchString(text) {
@@ -52,7 +51,7 @@ func (s *Signature) xpath(d *data, t *xmldom.Node) (*data, error) {
 	expr := expression(n)
 	if m := notSignature.FindStringSubmatch(expr); m != nil && isDSig(n, m[1]) {
 		for up := d.set.Apex; up != nil; up = up.Parent {
-			if up.Is(Space, "Signature") { // what stands in a signature is left out as a whole
+			if up.Is(Space, "Signature") { // a signature is excluded as a whole
 				return d.drop(d.set.Apex), nil
 			}
 		}
@@ -105,7 +104,7 @@ func (s *Signature) filter2(d *data, t *xmldom.Node) (*data, error) {
 	return d, nil
 }
 
-// intersect keeps only what is in both.
+// intersect keeps only nodes in both sets.
 func (d *data) intersect(sel []*xmldom.Node) *data {
 	set := *d.set
 	keep := []*xmldom.Node{}
@@ -123,7 +122,7 @@ func (d *data) intersect(sel []*xmldom.Node) *data {
 	return &data{doc: d.doc, set: &set}
 }
 
-// selected evaluates an expression of Filter 2.0, if it is a usual one.
+// selected evaluates an expression of Filter 2.0, if it is a common one.
 func (s *Signature) selected(d *data, x *xmldom.Node) ([]*xmldom.Node, error) {
 	expr := expression(x)
 	if expr == "/" {
@@ -147,7 +146,7 @@ func (s *Signature) selected(d *data, x *xmldom.Node) ([]*xmldom.Node, error) {
 	return nil, fmt.Errorf("%w: XPath filter %q", ErrNotEvaluated, clip(expr))
 }
 
-// spelled are the signatures whose name is spelled just so.
+// spelled returns the signatures with exactly this qualified name.
 func spelled(top *xmldom.Node, qname string) []*xmldom.Node {
 	var found []*xmldom.Node
 	for _, n := range signatures(top) {
@@ -158,7 +157,7 @@ func spelled(top *xmldom.Node, qname string) []*xmldom.Node {
 	return found
 }
 
-// around are the signatures that hold the transform: the innermost, or all.
+// around returns the signatures that contain the transform: the innermost, or all.
 func (s *Signature) around(innermost bool) []*xmldom.Node {
 	found := []*xmldom.Node{s.Node}
 	for up := s.Node.Parent; up != nil && !innermost; up = up.Parent {
@@ -169,10 +168,10 @@ func (s *Signature) around(innermost bool) []*xmldom.Node {
 	return found
 }
 
-// stepCost is what a step of XPath counts for as work.
+// stepCost is what a step of XPath is charged.
 const stepCost = 64
 
-// find evaluates a path; the steps that it takes are work like any other.
+// find evaluates a path and charges its steps.
 func (s *Signature) find(doc *xmldom.Document, path string, prefixes map[string]string) ([]*xmldom.Node, error) {
 	found, steps, err := doc.SelectContext(s.context(), path, prefixes)
 	if err := s.Charge(int64(steps) * stepCost); err != nil {
@@ -181,8 +180,8 @@ func (s *Signature) find(doc *xmldom.Document, path string, prefixes map[string]
 	return found, err
 }
 
-// below is the one element reached by a path of names from one with an Id. An
-// expression that names the attribute means that spelling of it.
+// below is the only element reached by a path of names from an element with an Id. If the
+// expression names the attribute, its spelling must match.
 func below(doc *xmldom.Document, x *xmldom.Node, m []string) ([]*xmldom.Node, error) {
 	n, err := doc.ByID(m[1] + m[3])
 	if err != nil {

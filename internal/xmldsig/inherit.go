@@ -6,10 +6,9 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// inherit finds the xml: attributes that an element whose ancestors are left
-// out takes over from them in inclusive canonicalisation. Version 1.0 takes
-// all of them, the nearest winning; version 1.1 takes xml:lang and xml:space,
-// never xml:id, and joins xml:base.
+// inherit finds the xml: attributes that an element inherits from excluded ancestors in inclusive
+// canonicalisation. Version 1.0 inherits all of them, the nearest taking precedence; version 1.1
+// inherits xml:lang and xml:space, never xml:id, and joins xml:base.
 func (c *canonicalizer) inherit(n *xmldom.Node, into []xmldom.Attr) []xmldom.Attr {
 	seen := map[string]bool{}
 	for _, a := range n.Attrs() {
@@ -35,8 +34,8 @@ func (c *canonicalizer) inherit(n *xmldom.Node, into []xmldom.Attr) []xmldom.Att
 	return into
 }
 
-// inheritBase joins the xml:base attributes of the omitted ancestors with the
-// element's own (Canonical XML 1.1, section 2.4).
+// inheritBase joins the xml:base attributes of the excluded ancestors with the element's own
+// (Canonical XML 1.1, section 2.4).
 func (c *canonicalizer) inheritBase(n *xmldom.Node, into []xmldom.Attr) []xmldom.Attr {
 	base, found, name := "", false, (*xmldom.Name)(nil)
 	var chain []string
@@ -61,7 +60,7 @@ func (c *canonicalizer) inheritBase(n *xmldom.Node, into []xmldom.Attr) []xmldom
 	return append(into, xmldom.Attr{Name: name, Value: base})
 }
 
-// uri is a reference taken apart as RFC 3986, appendix B, does it.
+// uri is a reference split by RFC 3986, appendix B.
 type uri struct {
 	scheme, authority, path, query string
 	hasAuthority, hasQuery         bool
@@ -96,7 +95,7 @@ func (u uri) String() string {
 	return s
 }
 
-// joinURI resolves a reference against a base that may itself be relative.
+// joinURI resolves a reference against a base that may be relative itself.
 func joinURI(base, ref string) string {
 	if base == "" {
 		return ref
@@ -129,13 +128,13 @@ func mergePath(b uri, ref string) string {
 	}
 	path := b.path
 	if path == ".." || strings.HasSuffix(path, "/..") {
-		path += "/" // a relative base of dots alone names a folder
+		path += "/" // a relative base of only dots names a folder
 	}
 	return path[:strings.LastIndexByte(path, '/')+1] + ref
 }
 
-// removeDots keeps leading ".." segments of relative paths, which RFC 3986
-// would drop, and collapses repeated slashes, as Canonical XML 1.1 asks.
+// removeDots keeps leading ".." segments of relative paths, which RFC 3986 would remove, and
+// collapses repeated slashes, as Canonical XML 1.1 requires.
 func removeDots(path string) string {
 	abs := strings.HasPrefix(path, "/")
 	segs := strings.Split(path, "/")

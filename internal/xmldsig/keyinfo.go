@@ -14,7 +14,7 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// Certificates are the X.509 certificates in a KeyInfo, as DER, in order.
+// Certificates returns the X.509 certificates in a KeyInfo, as DER, in order.
 func Certificates(keyInfo *xmldom.Node) [][]byte {
 	var certs [][]byte
 	for _, d := range keyInfo.Children(Space, "X509Data") {
@@ -27,7 +27,7 @@ func Certificates(keyInfo *xmldom.Node) [][]byte {
 	return certs
 }
 
-// PublicKey is the bare key in a KeyInfo, nil if there is none.
+// PublicKey is the bare key in a KeyInfo, or nil.
 func PublicKey(keyInfo *xmldom.Node) (any, error) {
 	if der := keyInfo.Child(Space11, "DEREncodedKeyValue"); der != nil {
 		b, err := DecodeBase64(der.Text())
@@ -108,8 +108,7 @@ func ecKey(n *xmldom.Node) (any, error) {
 	return ecPoint(c, b)
 }
 
-// ecPoint makes a key of an encoded point. Brainpool curves leave no other way
-// than by coordinates.
+// ecPoint makes a key from an encoded point. Brainpool curves require coordinates.
 func ecPoint(c elliptic.Curve, point []byte) (any, error) {
 	x, y, ok := pkix.ParsePoint(c, point)
 	if !ok {
@@ -118,7 +117,7 @@ func ecPoint(c elliptic.Curve, point []byte) (any, error) {
 	return &ecdsa.PublicKey{Curve: c, X: x, Y: y}, nil //nolint:staticcheck // see above
 }
 
-// ecKey4050 reads the older form of RFC 4050, with coordinates in decimal.
+// ecKey4050 parses the older form of RFC 4050, with decimal coordinates.
 func ecKey4050(n *xmldom.Node) (any, error) {
 	c, err := curve(n.Find(MoreSpace, "DomainParameters", "NamedCurve"), "URN")
 	if err != nil {

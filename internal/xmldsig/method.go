@@ -1,12 +1,10 @@
-// Package xmldsig reads and makes XML signatures: canonicalisation (Canonical
-// XML 1.0 and 1.1, Exclusive XML Canonicalization 1.0), references and their
-// transforms, key information, and signature values, after XML Signature
-// Syntax and Processing 1.1, RFC 6931 and RFC 9231.
+// Package xmldsig reads and creates XML signatures: canonicalisation (Canonical XML 1.0 and 1.1,
+// Exclusive XML Canonicalization 1.0), references and their transforms, key information, and
+// signature values, after XML Signature Syntax and Processing 1.1, RFC 6931 and RFC 9231.
 //
-// Transforms are limited to what cannot be turned against the reader:
-// enveloped-signature, canonicalisation, base64, the two usual forms of XPath,
-// and the relationships of Office documents. XSLT and everything else is refused. Nothing is ever fetched: data
-// outside the document is handed in.
+// Only safe transforms are supported: enveloped-signature, canonicalisation, base64, the two common
+// forms of XPath, and the relationships of Office documents. XSLT and everything else is rejected.
+// Nothing is ever fetched: data outside the document is passed in.
 package xmldsig
 
 import (
@@ -14,7 +12,7 @@ import (
 	"fmt"
 	"strings"
 
-	// The hashes that XML signatures may name.
+	// The hashes that XML signatures may use.
 	_ "crypto/md5"
 	_ "crypto/sha1"
 	_ "crypto/sha256"
@@ -75,7 +73,7 @@ func MethodOf(n *xmldom.Node) (Method, error) {
 	return m, nil
 }
 
-// MethodByURI is the method that an algorithm identifier names.
+// MethodByURI is the method with an algorithm identifier.
 func MethodByURI(uri string) (Method, bool) {
 	bare, comments := strings.CutSuffix(uri, "#WithComments")
 	if uri == ExcSpace+"WithComments" {
@@ -124,13 +122,13 @@ var hashURIs = map[string]crypto.Hash{
 	More07 + "sha3-512":    crypto.SHA3_512,
 }
 
-// HashByURI is the hash that a DigestMethod names.
+// HashByURI is the hash of a DigestMethod identifier.
 func HashByURI(uri string) (crypto.Hash, bool) {
 	h, ok := hashURIs[uri]
 	return h, ok && h.Available()
 }
 
-// HashURI is the identifier of a hash for DigestMethod, "" if it has none.
+// HashURI is the DigestMethod identifier of a hash, or "".
 func HashURI(h crypto.Hash) string {
 	for uri, x := range hashURIs {
 		if x == h {

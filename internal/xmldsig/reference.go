@@ -13,13 +13,11 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// ErrMissing means that the data of a reference was not found: nothing is
-// wrong, but nothing can be decided.
+// ErrMissing: the data of a reference was not found, so it can neither be confirmed nor refuted.
 var ErrMissing = errors.New("referenced data not found")
 
-// ErrNotEvaluated means that a reference uses something that is not evaluated
-// here, such as XSLT or a free XPath: no digest was computed, and nothing can
-// be decided.
+// ErrNotEvaluated: a reference uses something that is not evaluated here, such as XSLT or a free
+// XPath, so no digest was computed.
 var ErrNotEvaluated = errors.New("not evaluated")
 
 // Source is data outside the document.
@@ -28,11 +26,11 @@ type Source interface {
 	Size() int64
 }
 
-// Resolver finds the data that a URI outside the document stands for, or nil.
-// A reference without URI asks for "".
+// Resolver finds the data of a URI outside the document, or returns nil. A reference without URI
+// asks for "".
 type Resolver func(r *Reference) Source
 
-// data is what travels from transform to transform: a node-set or octets.
+// data is passed from transform to transform: a node-set or octets.
 type data struct {
 	doc    *xmldom.Document
 	set    *NodeSet
@@ -40,10 +38,10 @@ type data struct {
 	source Source // octets that are not in memory
 }
 
-// Write writes the octets that a reference digests. Where the transforms end
-// in a node-set, it is canonicalised with m (the zero Method for digests).
+// Write writes the octets that a reference digests. If the transforms result in a node-set, it is
+// canonicalised with m (the zero Method for digests).
 func (s *Signature) Write(w io.Writer, r *Reference, ext Resolver, m Method) error {
-	defer s.letGo(s.held, len(s.parsed))
+	defer s.release(s.reserved, len(s.parsed))
 	d, steps, err := s.begin(r, ext)
 	if err != nil {
 		return err
@@ -55,7 +53,7 @@ func (s *Signature) Write(w io.Writer, r *Reference, ext Resolver, m Method) err
 	for i, t := range steps {
 		if last := i == len(steps)-1; last {
 			if method, err := MethodOf(t); err == nil && d.set != nil {
-				return Canonicalize(w, *d.set, method) // no need to hold it
+				return Canonicalize(w, *d.set, method) // no need to keep it in memory
 			}
 		}
 		if d, err = s.transform(d, t); err != nil {
@@ -65,9 +63,9 @@ func (s *Signature) Write(w io.Writer, r *Reference, ext Resolver, m Method) err
 	return d.write(w, m)
 }
 
-// begin finds the data of a reference. Within the document it also applies
-// the transforms at the front that take nodes away, which is done once: what
-// is covered is read from the same set that is digested.
+// begin finds the data of a reference. Within the document it also applies the leading transforms
+// that remove nodes. This is done once, so that coverage is determined from the same set that is
+// digested.
 func (s *Signature) begin(r *Reference, ext Resolver) (*data, []*xmldom.Node, error) {
 	steps, err := transforms(r.Node)
 	if err != nil {
@@ -96,7 +94,7 @@ func (s *Signature) begin(r *Reference, ext Resolver) (*data, []*xmldom.Node, er
 	return r.filtered, steps[front:], r.filterErr
 }
 
-// filters reports whether a transform takes nodes away from a node-set.
+// filters reports whether a transform removes nodes from a node-set.
 func filters(t *xmldom.Node) bool {
 	switch t.Attr("Algorithm") {
 	case Enveloped, XPath, XPathFilter2:
@@ -105,12 +103,11 @@ func filters(t *xmldom.Node) bool {
 	return false
 }
 
-// meter charges what is written: namespaces can make the canonical form of a
-// small document very large.
+// meter charges the output: namespaces can make the canonical form of a small document very large.
 type meter struct {
 	s    *Signature
 	w    io.Writer
-	hold bool // what is written stays in memory
+	hold bool // the output stays in memory
 }
 
 func (m *meter) Write(p []byte) (int, error) {
@@ -118,7 +115,7 @@ func (m *meter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	if m.hold {
-		if err := m.s.hold(int64(len(p))); err != nil {
+		if err := m.s.reserve(int64(len(p))); err != nil {
 			return 0, err
 		}
 	}
@@ -133,7 +130,7 @@ func transforms(ref *xmldom.Node) ([]*xmldom.Node, error) {
 	return steps, nil
 }
 
-// walk is about what it costs to go through the nodes, beside what is written.
+// walk is roughly the cost of visiting the nodes, not including the output.
 func (d *data) walk() int64 {
 	if d.set == nil {
 		return 1 << 10
@@ -153,7 +150,7 @@ func (d *data) write(w io.Writer, m Method) error {
 	return err
 }
 
-// octets brings octets into memory, or canonicalises the set.
+// octets loads the octets, or canonicalises the set.
 func (s *Signature) octets(d *data) ([]byte, error) {
 	if d.set == nil && d.source == nil {
 		return d.octets, nil
@@ -162,7 +159,7 @@ func (s *Signature) octets(d *data) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes to transform", xmldom.ErrLimit, d.source.Size())
 	}
 	if d.source != nil {
-		if err := s.hold(d.source.Size()); err != nil {
+		if err := s.reserve(d.source.Size()); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +168,7 @@ func (s *Signature) octets(d *data) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// nodes makes a node-set of octets by parsing them.
+// nodes parses octets into a node-set.
 func (s *Signature) nodes(d *data) (*data, error) {
 	if d.set != nil {
 		return d, nil
@@ -188,7 +185,7 @@ func (s *Signature) nodes(d *data) (*data, error) {
 	return &data{doc: doc, set: &NodeSet{Apex: doc.Node, Comments: true}}, nil
 }
 
-// dereference finds what a URI stands for.
+// dereference finds the data of a URI.
 func (s *Signature) dereference(r *Reference, ext Resolver) (*data, error) {
 	if n, comments, same, err := s.Target(r); same {
 		if err != nil {
@@ -204,9 +201,8 @@ func (s *Signature) dereference(r *Reference, ext Resolver) (*data, error) {
 	return nil, fmt.Errorf("%w: %q", ErrMissing, clip(r.URI))
 }
 
-// Target finds the node that a same-document reference points to. same is
-// false for references out of the document; comments says whether comments
-// below the node are part of what is referenced.
+// Target finds the node of a same-document reference. same is false for references outside the
+// document; comments reports whether comments below the node are included.
 func (s *Signature) Target(r *Reference) (n *xmldom.Node, comments, same bool, err error) {
 	if !r.HasURI || r.URI != "" && r.URI[0] != '#' {
 		return nil, false, false, nil
@@ -223,8 +219,8 @@ func (s *Signature) Target(r *Reference) (n *xmldom.Node, comments, same bool, e
 	} else if strings.HasPrefix(id, "xpointer(") {
 		return nil, false, true, fmt.Errorf("%w: %q", ErrNotEvaluated, clip(r.URI))
 	}
-	// Some processors decode the fragment and some do not. Where both readings
-	// name an element, they must name the same one.
+	// Some processors decode the fragment and some do not. If both readings name an element, it
+	// must be the same one.
 	n, err = s.Doc.ByID(id)
 	if plain, bad := url.PathUnescape(id); bad == nil && plain != id {
 		other, otherErr := s.Doc.ByID(plain)
@@ -241,7 +237,7 @@ func (s *Signature) Target(r *Reference) (n *xmldom.Node, comments, same bool, e
 	return n, comments, true, err
 }
 
-// pointer is the one XPointer beside "/" that XML Signature names.
+// pointer is the only XPointer beside "/" in XML Signature.
 var pointer = regexp.MustCompile(`^xpointer\(id\((?:'([^'"]+)'|"([^'"]+)")\)\)$`)
 
 // transform applies one transform.
@@ -271,8 +267,8 @@ func (s *Signature) transform(d *data, t *xmldom.Node) (*data, error) {
 	return &data{octets: b.Bytes()}, err
 }
 
-// enveloped leaves out the signature that holds the reference. It needs the
-// nodes of the document itself (XML Signature, 6.6.4).
+// enveloped excludes the signature that contains the reference. It requires nodes of the document
+// itself (XML Signature, 6.6.4).
 func (s *Signature) enveloped(d *data) (*data, error) {
 	if d.set == nil || d.doc != s.Doc {
 		return nil, fmt.Errorf("%w: enveloped-signature on something else than the document", ErrNotEvaluated)
@@ -286,7 +282,7 @@ func (d *data) drop(nodes ...*xmldom.Node) *data {
 	return &data{doc: d.doc, set: &set}
 }
 
-// decodeTransform decodes base64 text; of a node-set, its character data.
+// decodeTransform decodes base64 text; for a node-set, its character data.
 func (s *Signature) decodeTransform(d *data) (*data, error) {
 	if d.set == nil {
 		b, err := s.octets(d)
@@ -299,11 +295,11 @@ func (s *Signature) decodeTransform(d *data) (*data, error) {
 	if !d.set.all() {
 		return nil, fmt.Errorf("%w: base64 of a filtered node-set", ErrNotEvaluated)
 	}
-	if err := s.hold(int64(d.set.Apex.End - d.set.Apex.Start)); err != nil {
+	if err := s.reserve(int64(d.set.Apex.End - d.set.Apex.Start)); err != nil {
 		return nil, err
 	}
 	text := d.set.Apex.Text()
-	out, err := base64.StdEncoding.DecodeString(text) // skips line breaks by itself
+	out, err := base64.StdEncoding.DecodeString(text) // ignores line breaks
 	if err != nil {
 		out, err = DecodeBase64(text)
 	}

@@ -7,21 +7,21 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// Region is what a reference covers within its document, after its transforms.
-// The nodes are those that are digested: nothing is looked up a second time.
+// Region is what a reference covers within its document, after its transforms. Its nodes are those
+// that are digested: they are not located a second time.
 type Region struct {
 	Set NodeSet
 	// Text: only the character data is digested (base64).
 	Text bool
 	// Comments: the comments of the set are digested.
 	Comments bool
-	// Method of canonicalisation that the octets are made with; of several, what
-	// they leave of the namespaces.
+	// Method of canonicalisation that makes the octets; if there are several, their combined effect
+	// on namespaces.
 	Method Method
 }
 
-// Region finds out what a reference covers. It fails with ErrMissing where
-// that is not in the document, and with ErrNotEvaluated where it cannot be told.
+// Region determines what a reference covers. It fails with ErrMissing if that is not in the
+// document, and with ErrNotEvaluated if it cannot be determined.
 func (s *Signature) Region(r *Reference) (*Region, error) {
 	if _, _, same, err := s.Target(r); !same || err != nil {
 		if err == nil {
@@ -50,9 +50,8 @@ func (s *Signature) Region(r *Reference) (*Region, error) {
 	return g, nil
 }
 
-// Top is the one node that a region is about: the target of the reference, or
-// the element that a filter narrows it down to. It is nil where there are none
-// or several.
+// Top is the single top node of a region: the target of the reference, or the element that a filter
+// narrows it down to. It is nil if there is none or several.
 func (g *Region) Top() *xmldom.Node {
 	switch {
 	case g.Set.Keep == nil:
@@ -73,8 +72,7 @@ func (g *Region) Holds(n *xmldom.Node) bool {
 	return !g.Text && g.Set.Apex.Contains(n) && (g.Set.Keep == nil || slices.ContainsFunc(g.Set.Keep, holds)) && !slices.ContainsFunc(g.Set.Drop, holds)
 }
 
-// Complete reports whether nothing of the top is taken away, but perhaps one
-// subtree.
+// Complete reports whether nothing below the top is excluded, except possibly one subtree.
 func (g *Region) Complete(but *xmldom.Node) bool {
 	top := g.Top()
 	return top != nil && !g.Text && !slices.ContainsFunc(g.Set.Drop, func(n *xmldom.Node) bool {
@@ -82,8 +80,7 @@ func (g *Region) Complete(but *xmldom.Node) bool {
 	})
 }
 
-// Subject is the node that a reference is about, nothing of it taken away but
-// perhaps this signature.
+// Subject is the node that a reference covers completely, except possibly for this signature.
 func (s *Signature) Subject(r *Reference) (*xmldom.Node, error) {
 	g, err := s.Region(r)
 	switch {
@@ -95,9 +92,9 @@ func (s *Signature) Subject(r *Reference) (*xmldom.Node, error) {
 	return nil, fmt.Errorf("%w: not one whole element", ErrMissing)
 }
 
-// Element is the element all of which a reference covers, this signature apart.
-// Whoever relies on signed data takes it from here and does not search for it:
-// what is found by a name or an Id may be another one.
+// Element is the element that a reference covers completely, except for this signature. Users of
+// signed data must take it from here instead of searching for it: a search by name or Id may find
+// another one.
 func (s *Signature) Element(r *Reference) (*xmldom.Node, error) {
 	g, err := s.Region(r)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 // Of the Open Packaging Conventions (ISO/IEC 29500-2).
 const (
-	// RelationshipTransform digests some of the relationships of a part, whatever
-	// order they stand in (clause 10.5.8.3).
+	// RelationshipTransform digests some of the relationships of a part, regardless of their order
+	// (clause 10.5.8.3).
 	RelationshipTransform = "http://schemas.openxmlformats.org/package/2006/RelationshipTransform"
 
 	relationshipSpace = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -22,12 +22,11 @@ const (
 	maxRelationships  = 1 << 16
 )
 
-// Relationship is one of a relationships part.
+// Relationship is an entry of a relationships part.
 type Relationship struct{ ID, Type, Target, Mode string }
 
-// Relationships reads a relationships part. It is strict: whatever a lenient
-// reader might take for a further relationship, or one of two with one id, is
-// an error.
+// Relationships parses a relationships part. It is strict: anything that a lenient reader might
+// take for another relationship, or for a second one with the same id, is an error.
 func Relationships(d *xmldom.Document) ([]Relationship, error) {
 	root := d.Root()
 	if !root.Is(relationshipSpace, "Relationships") || len(root.Attrs()) > 0 {
@@ -73,8 +72,8 @@ func Relationships(d *xmldom.Document) ([]Relationship, error) {
 	return out, nil
 }
 
-// related are the relationships that a transform selects, in the order in which
-// they are digested.
+// related returns the relationships selected by a transform, in the order in which they are
+// digested.
 func related(d *xmldom.Document, t *xmldom.Node) ([]Relationship, error) {
 	all, err := Relationships(d)
 	if err != nil {
@@ -96,7 +95,7 @@ func related(d *xmldom.Document, t *xmldom.Node) ([]Relationship, error) {
 	return all, nil
 }
 
-// relationships applies the transform. What it writes is canonical already.
+// relationships applies the transform. Its output is already canonical.
 func (s *Signature) relationships(d *data, t *xmldom.Node) (*data, error) {
 	d, err := s.nodes(d)
 	if err != nil {
@@ -113,14 +112,14 @@ func (s *Signature) relationships(d *data, t *xmldom.Node) (*data, error) {
 			`" TargetMode="` + r.Mode + `" Type="` + attribute.Replace(r.Type) + `"></Relationship>`)
 	}
 	b.WriteString(`</Relationships>`)
-	return &data{octets: b.Bytes()}, s.hold(int64(b.Len()))
+	return &data{octets: b.Bytes()}, s.reserve(int64(b.Len()))
 }
 
 var attribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
 
-// Related are the ids of the relationships that a reference to a relationships
-// part is over. ok is false for a reference without such a transform, and for
-// one that does anything else but canonicalise.
+// Related returns the ids of the relationships that a reference to a relationships part covers. ok
+// is false for a reference without such a transform, and for one that does anything else but
+// canonicalise.
 func (s *Signature) Related(r *Reference, src Source) (ids []string, ok bool) {
 	steps, err := transforms(r.Node)
 	if err != nil || len(steps) == 0 || steps[0].Attr("Algorithm") != RelationshipTransform {
@@ -131,7 +130,7 @@ func (s *Signature) Related(r *Reference, src Source) (ids []string, ok bool) {
 			return nil, false
 		}
 	}
-	defer s.letGo(s.held, len(s.parsed))
+	defer s.release(s.reserved, len(s.parsed))
 	d, err := s.nodes(&data{source: src})
 	if err != nil {
 		return nil, false

@@ -58,7 +58,7 @@ func pss(h crypto.Hash) pkix.Scheme {
 	return pkix.Scheme{Kind: pkix.PSS, Hash: h, MGF: h, Salt: h.Size()}
 }
 
-// SchemeByURI is the signature method of an identifier that takes no parameters.
+// SchemeByURI is the signature method of an identifier without parameters.
 func SchemeByURI(uri string) (pkix.Scheme, bool) {
 	s, ok := schemes[uri]
 	return s, ok
@@ -77,7 +77,7 @@ func schemeOf(n *xmldom.Node) (pkix.Scheme, error) {
 	return s, nil
 }
 
-// pssParams reads the parameters of RFC 9231, section 2.3.9.
+// pssParams parses the parameters of RFC 9231, section 2.3.9.
 func pssParams(n *xmldom.Node) (pkix.Scheme, error) {
 	s := pss(crypto.SHA256)
 	s.OID = rsaPSS

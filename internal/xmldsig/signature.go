@@ -19,8 +19,7 @@ const (
 	MaxTransforms = limits.XMLTransforms
 )
 
-// Signature is a ds:Signature taken apart. What could not be understood is
-// said by Err; the parts that are there are filled in all the same.
+// Signature is a parsed ds:Signature. If SchemeErr is set, the other fields are still filled in.
 type Signature struct {
 	Doc        *xmldom.Document
 	Node       *xmldom.Node
@@ -35,27 +34,25 @@ type Signature struct {
 	Value      []byte
 	References []*Reference
 
-	// Context ends the work when it is done; its limits.Budget pays for what is
-	// held in memory between transforms. Nil means no end and no limit.
+	// Context cancels the work; its limits.Budget is charged for data held in memory between
+	// transforms. Nil means neither.
 	Context context.Context
-	// Budget, if not nil, is the work that may still be done, in bytes to
-	// canonicalise and digest. It is shared by the signatures of a document,
-	// each of which may ask for the whole of it many times over.
+	// Budget, if not nil, is the work left, in bytes to canonicalise and digest. It is shared by
+	// the signatures of a document, each of which may reference all of it many times.
 	Budget *int64
 
-	// What the Write under way holds between transforms.
-	held   int64
-	parsed []*xmldom.Document
+	// What the current Write holds between transforms.
+	reserved int64
+	parsed   []*xmldom.Document
 }
 
-// ErrBudget means that checking takes more work than was allowed.
+// ErrBudget: checking takes more work than allowed.
 var ErrBudget = fmt.Errorf("%w: too much to check", xmldom.ErrLimit)
 
-// checkCost is what checking a signature value counts for at least; one with a
-// large key counts for more.
+// checkCost is the minimum charge for checking a signature value; large keys cost more.
 const checkCost = 256 << 10
 
-// Charge takes work off the budget and looks whether anybody still wants it.
+// Charge deducts work from the budget. It also fails if the context has ended.
 func (s *Signature) Charge(work int64) error {
 	if s.Context != nil {
 		if err := s.Context.Err(); err != nil {
@@ -80,22 +77,22 @@ func (s *Signature) context() context.Context {
 
 func (s *Signature) memory() *limits.Budget { return limits.BudgetOf(s.context()) }
 
-// hold pays for memory until the end of the Write under way.
-func (s *Signature) hold(n int64) error {
-	s.held += n
+// reserve charges memory until the end of the current Write.
+func (s *Signature) reserve(n int64) error {
+	s.reserved += n
 	return s.memory().Spend(n)
 }
 
-// letGo returns what was held since there was only so much.
-func (s *Signature) letGo(held int64, parsed int) {
-	s.memory().Return(s.held - held)
+// release returns the memory charged beyond held.
+func (s *Signature) release(held int64, parsed int) {
+	s.memory().Return(s.reserved - held)
 	for _, d := range s.parsed[parsed:] {
 		d.Release()
 	}
-	s.held, s.parsed = held, s.parsed[:parsed]
+	s.reserved, s.parsed = held, s.parsed[:parsed]
 }
 
-// Reference is a ds:Reference taken apart.
+// Reference is a parsed ds:Reference.
 type Reference struct {
 	Node      *xmldom.Node
 	ID        string
@@ -105,16 +102,16 @@ type Reference struct {
 	DigestURI string
 	Digest    []byte
 
-	filtered  *data // the nodes after the transforms at the front, once known
+	filtered  *data // the nodes after the leading transforms, once known
 	filterErr error
 }
 
 // Find returns the ds:Signature elements of a document in document order.
 func Find(d *xmldom.Document) []*xmldom.Node { return d.Descendants(Space, "Signature") }
 
-// Read takes a ds:Signature element apart. It is strict where looseness lets a
-// reader check one thing and use another: one SignedInfo, one SignatureValue,
-// at most one KeyInfo, in the order of the schema.
+// Read parses a ds:Signature element. It is strict, since leniency may make a reader check one
+// thing and use another: one SignedInfo, one SignatureValue, at most one KeyInfo, in the order of
+// the schema.
 func Read(d *xmldom.Document, n *xmldom.Node) (*Signature, error) {
 	s := &Signature{Doc: d, Node: n}
 	if !n.Is(Space, "Signature") {
@@ -200,8 +197,8 @@ func (s *Signature) addReference(n *xmldom.Node) error {
 	return nil
 }
 
-// ReadReference takes a ds:Reference apart, in SignedInfo, a Manifest or an
-// ASiC manifest's DataObjectReference.
+// ReadReference parses a ds:Reference in SignedInfo, in a Manifest or an ASiC manifest's
+// DataObjectReference.
 func ReadReference(n *xmldom.Node) (*Reference, error) {
 	r := &Reference{Node: n, ID: n.Attr("Id"), Type: n.Attr("Type")}
 	r.URI, r.HasURI = n.LookupAttr("", "URI")
@@ -227,7 +224,7 @@ func hasElements(n *xmldom.Node) bool {
 	return false
 }
 
-// ToBeSigned is the canonical form of SignedInfo: what the value is over.
+// ToBeSigned is the canonical form of SignedInfo, which the value is over.
 func (s *Signature) ToBeSigned() []byte { return Canonical(s.SignedInfo, s.C14N) }
 
 // CheckValue checks the signature value with a key. It returns nil,
@@ -242,8 +239,7 @@ func (s *Signature) CheckValue(pub any) error {
 	return s.Scheme.Verify(pub, s.ToBeSigned(), s.Value)
 }
 
-// DecodeBase64 decodes base64 in which only white space may stand between the
-// digits.
+// DecodeBase64 decodes base64; only white space is allowed between the digits.
 func DecodeBase64(s string) ([]byte, error) {
 	if strings.ContainsAny(s, " \t\r\n") {
 		s = strings.Map(func(r rune) rune {

@@ -13,28 +13,26 @@ const (
 	instanceSpace = "http://www.w3.org/2001/XMLSchema-instance"
 )
 
-// Lookup finds out what prefixes in values hang on. It is asked before every
-// step whether that is still worth it, since a hostile document has many
-// prefixes, and many elements to look at for each; and it remembers what it
-// found for the neighbours of an element.
+// Lookup finds the bindings of prefixes in values. Spend is called before every step, since a
+// hostile document may have many prefixes, and many elements to examine for each; results are
+// cached, since they are the same for neighbours of an element.
 type Lookup struct {
 	Spend func(steps int) bool
 	known map[question]bool
 }
 
-// question: is a prefix bound at an element, or, in a region, declared there?
+// question asks whether a prefix is bound at an element, or, with a region, declared there.
 type question struct {
 	region *Region
 	at     *xmldom.Node
 	prefix string
 }
 
-// maxKnown bounds what a Lookup remembers.
+// maxKnown bounds the cache of a Lookup.
 const maxKnown = 1 << 14
 
-// ask puts a question to an element, and then to those around it, until one
-// has the answer.
-func (l *Lookup) ask(q question, step func(n *xmldom.Node) (answer, done bool)) bool {
+// climb calls step for an element, and then for its ancestors, until done.
+func (l *Lookup) climb(q question, step func(n *xmldom.Node) (answer, done bool)) bool {
 	answer, done := step(q.at)
 	if done || q.at.Parent == nil || !l.Spend(1) {
 		return answer
@@ -56,17 +54,16 @@ func (l *Lookup) ask(q question, step func(n *xmldom.Node) (answer, done bool)) 
 	return answer
 }
 
-// Bound are the prefixes that the values of an element use as QNames do and
-// that are bound there: in its attributes, its text and its instructions. What
-// such a value means hangs on the binding. The prefix "" is the default
-// namespace, which a name without a colon may be in; words says whether those
-// are asked for.
+// Bound returns the prefixes that the values of an element use like QNames and that are bound
+// there: in its attributes, its text and its instructions. The meaning of such a value depends on
+// the binding. The prefix "" is the default namespace, which may apply to a name without a colon;
+// words selects whether those are included.
 //
-// The types of XML Schema itself, which SAML writes everywhere, are left out.
+// The types of XML Schema itself, which SAML uses everywhere, are not included.
 func (l *Lookup) Bound(n *xmldom.Node, words bool) []string {
 	origin := n.Origin()
 	words = words && origin.Declares("")
-	if !words && !hasColon(n) { // as in most elements
+	if !words && !hasColon(n) { // true of most elements
 		return nil
 	}
 	return l.bound(n, words, origin)
@@ -92,7 +89,7 @@ func (l *Lookup) bound(n *xmldom.Node, words bool, origin *xmldom.Origin) (list 
 		if prefix == "xml" || !l.Spend(1+len(list)) || slices.Contains(list, prefix) || !origin.Declares(prefix) {
 			return
 		}
-		if l.ask(question{nil, n, prefix}, func(n *xmldom.Node) (bool, bool) {
+		if l.climb(question{nil, n, prefix}, func(n *xmldom.Node) (bool, bool) {
 			b := bindingOf(n, prefix)
 			return b != nil && b.URI != "", b != nil
 		}) {
@@ -128,13 +125,13 @@ func bindingOf(n *xmldom.Node, prefix string) *xmldom.Binding {
 	return nil
 }
 
-// schemaTypes are the types that XML Schema part 2 defines.
+// schemaTypes are the types defined by XML Schema part 2.
 var schemaTypes = regexp.MustCompile(`^(?:any(?:Type|SimpleType|AtomicType|URI)|string|boolean|decimal|float|double|(?:dayTime|yearMonth)?[dD]uration|` +
 	`dateTime(?:Stamp)?|time|date|g(?:Year(?:Month)?|Month(?:Day)?|Day)|hexBinary|base64Binary|QName|NOTATION|normalizedString|token|language|` +
 	`NMTOKENS?|Name|NCName|ID|IDREFS?|ENTIT(?:Y|IES)|(?:non(?:Positive|Negative)|positive|negative)?[iI]nteger|(?:unsigned(?:Long|Int|Short|Byte))|long|int|short|byte)$`)
 
-// prefixesIn finds what may be QNames in a value: an expression, a list, or one
-// alone. A word without a colon is one in the default namespace.
+// prefixesIn finds possible QNames in a value: an expression, a list, or a single one. A word
+// without a colon is one in the default namespace.
 func prefixesIn(value string, words bool, note func(string)) {
 	if words {
 		if word := trim(value); word != "" && isNameStart(word[0]) && nameEnd(word) == len(word) {
@@ -157,7 +154,7 @@ func prefixesIn(value string, words bool, note func(string)) {
 			start--
 		}
 		if start > 1 && value[start-1] == ':' && value[start-2] != ':' {
-			continue // the second colon of a:b:c, which is no QName
+			continue // the second colon of a:b:c, which is not a QName
 		}
 		if prefix := strings.TrimLeft(value[start:i], "-.0123456789"); prefix != "" {
 			note(prefix)
@@ -165,7 +162,7 @@ func prefixesIn(value string, words bool, note func(string)) {
 	}
 }
 
-// trim takes the white space of XML off.
+// trim removes the white space of XML.
 func trim(s string) string {
 	for s != "" && isSpace(s[0]) {
 		s = s[1:]
@@ -192,14 +189,14 @@ func isNameStart(c byte) bool {
 
 func isNameByte(c byte) bool { return isNameStart(c) || c >= '0' && c <= '9' || c == '-' || c == '.' }
 
-// Declared reports whether the octets of a region hold the declaration of a
-// prefix that is in force at a node. Exclusive canonicalisation writes those of
-// prefixes in names, and of those that it lists (clause 3).
+// Declared reports whether the octets of a region include the declaration of a prefix that is in
+// scope at a node. Exclusive canonicalisation includes those of prefixes in names, and those that
+// it lists (clause 3).
 func (l *Lookup) Declared(g *Region, n *xmldom.Node, prefix string) bool {
 	if !g.Method.Exclusive || l.Spend(len(g.Method.Prefixes)) && slices.Contains(g.Method.Prefixes, prefix) {
 		return true
 	}
-	return l.ask(question{g, n, prefix}, func(n *xmldom.Node) (bool, bool) {
+	return l.climb(question{g, n, prefix}, func(n *xmldom.Node) (bool, bool) {
 		if n.Kind == xmldom.Element && (n.Name.Prefix == prefix || slices.ContainsFunc(n.Attrs(), func(a xmldom.Attr) bool { return prefix != "" && a.Name.Prefix == prefix })) {
 			return true, true
 		}
@@ -207,7 +204,7 @@ func (l *Lookup) Declared(g *Region, n *xmldom.Node, prefix string) bool {
 	})
 }
 
-// then is what remains of the namespaces after a second canonicalisation.
+// then combines two canonicalisations with respect to namespaces.
 func (m Method) then(next Method) Method {
 	switch {
 	case !next.Exclusive:

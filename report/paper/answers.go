@@ -13,35 +13,35 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Answers are what whoever holds a document asks first, in the words of people
-// who do not know the standard: may I rely on it, who signed, when, why not, and
-// what now. The page and the PDF begin with them.
+// Answers are what the holder of a document asks first, in terms that need no knowledge of the
+// standard: may I rely on it, who signed, when, why not, and what now. The page and the PDF begin
+// with them.
 type Answers struct {
 	Class      string // "valid", "trial", "invalid", "undetermined": a colour
-	Sign       string // and what goes with it: ✓, ! or ✕
+	Sign       string // symbol of the class: ✓, ! or ✕
 	Indication report.Indication
 	Word       string // the verdict: "Valid"
 	Rely       string // may I rely on it
 	Signers    []Signer
-	More       int    // signers beyond those
-	Worth      string // in law
-	Kind       string // the format and how many signatures
+	More       int    // number of other signers
+	Worth      string // legal value
+	Kind       string // the format and the number of signatures
 	Until      string // when the evidence ends
 	Why        string
-	Then       string // what to do
+	Then       string // what to do now
 }
 
-// Signer is who signed, or who time-stamped, and when.
+// Signer is a signer, or the authority of a time-stamp, with its time.
 type Signer struct {
-	Label        string // what he is: "Signed by"; where nobody vouches for it, "Signer named"
+	Label        string // "Signed by", or "Signer named" if the signature is not valid
 	Name, Number string // number: fiscal code, organisation, VAT number
 	When, How    string // how the time is known
 	At           time.Time
-	Only         string // what of the document, where it is not all
-	Class, Word  string // what became of it: "Valid"
+	Only         string // the signed part of the document, unless it is all
+	Class, Word  string // the verdict: "Valid"
 }
 
-// Sign goes with a class of verdicts, for who does not see its colour.
+// Sign is the symbol of a class of verdicts, for readers who cannot distinguish its colour.
 func Sign(class string) string {
 	switch class {
 	case "valid":
@@ -52,10 +52,10 @@ func Sign(class string) string {
 	return "!"
 }
 
-// Sign is that of the signer's own verdict.
+// Sign is the symbol of the signer's own verdict.
 func (s Signer) Sign() string { return Sign(s.Class) }
 
-// AnswersTo writes them.
+// AnswersTo makes the answers of a report.
 func AnswersTo(r *report.Report, lang Lang) Answers {
 	t := &page{r: r, l: lang, bare: true}
 	c := r.Conclusions
@@ -68,7 +68,7 @@ func AnswersTo(r *report.Report, lang Lang) Answers {
 		a.Class = "valid"
 	case c.Indication == report.TotalFailed || t.stampedOnly() && t.failed():
 		a.Class = "invalid"
-	} // where nobody signed, nothing in it is wrong
+	} // without signatures, nothing in it is wrong
 	a.Sign = Sign(a.Class)
 	a.Then = t.then()
 	switch {
@@ -104,7 +104,7 @@ func AnswersTo(r *report.Report, lang Lang) Answers {
 	return a
 }
 
-// signedBy takes a signer's name apart.
+// signedBy describes the signer of a signature.
 func (t *page) signedBy(c *report.Conclusion) Signer {
 	s := Signer{Label: "Signer named", Name: t.l.T("an unknown signer"), Class: t.class(c), Word: t.word(c)}
 	if c.Indication == report.TotalPassed {
@@ -131,7 +131,7 @@ func (t *page) signedBy(c *report.Conclusion) Signer {
 	return s
 }
 
-// stamper is who issued a time-stamp of a document that nobody signed.
+// stamper describes the authority of a time-stamp of an unsigned document.
 func (t *page) stamper(c *report.Conclusion) Signer {
 	s := Signer{Label: "Time-stamped by", Name: t.l.T("an unknown authority"), When: t.date(c.Timestamp.Time), At: c.Timestamp.Time, Class: t.class(c), Word: t.word(c)}
 	if cert := t.r.SignerOf(c); cert != nil {
@@ -140,8 +140,7 @@ func (t *page) stamper(c *report.Conclusion) Signer {
 	return s
 }
 
-// class is the colour of one signature or time-stamp: that of the document where
-// there is no other.
+// class is the class of one signature or time-stamp: that of the document if there is no other.
 func (t *page) class(c *report.Conclusion) string {
 	switch c.Indication {
 	case report.TotalPassed, report.Passed:
@@ -158,13 +157,13 @@ func (t *page) class(c *report.Conclusion) string {
 // word is the verdict on one of them.
 func (t *page) word(c *report.Conclusion) string { return t.l.T(capital(verdictWords[c.Indication])) }
 
-// stampedOnly: nobody signed, and there are time-stamps.
+// stampedOnly reports whether there are time-stamps but no signatures.
 func (t *page) stampedOnly() bool {
 	c := t.r.Conclusions
 	return len(c.Signatures) == 0 && len(c.Timestamps) > 0 && c.Indication != report.TotalFailed
 }
 
-// rely is the verdict in a word, and whether one may rely on the document.
+// rely is the verdict in a word, and a sentence on whether to rely on the document.
 func (t *page) rely() (word, sentence string) {
 	c := t.r.Conclusions
 	n := len(c.Signatures)
@@ -191,7 +190,7 @@ func (t *page) rely() (word, sentence string) {
 	return t.l.T("Cannot be determined"), t.l.T("Not yet: whether you can rely on it cannot be told.") + " " + t.intact()
 }
 
-// sandboxed says that a signer has a test certificate.
+// sandboxed reports whether a signer has a test certificate.
 func (t *page) sandboxed() bool {
 	for _, c := range t.r.Conclusions.Signatures {
 		if cert := t.r.SignerOf(c); cert != nil && cert.Sandbox {
@@ -201,7 +200,7 @@ func (t *page) sandboxed() bool {
 	return false
 }
 
-// plainWhy is the reason without the word before it.
+// plainWhy is the reason without its leading word.
 func (t *page) plainWhy() string {
 	before, _, _ := strings.Cut(t.l.T("Why: %s"), "%s")
 	if len(t.r.Conclusions.Signatures) == 0 && len(t.r.Conclusions.Timestamps) == 0 && t.r.Conclusions.Indication != report.TotalFailed &&
@@ -216,7 +215,7 @@ func (t *page) plainWhy() string {
 	return strings.ToUpper(string(r[0])) + string(r[1:])
 }
 
-// worst is the signature or time-stamp that the verdict hangs on.
+// worst is the signature or time-stamp that determines the verdict.
 func (t *page) worst() *report.Conclusion {
 	for _, list := range [][]*report.Conclusion{t.r.Conclusions.Signatures, t.r.Conclusions.Timestamps} {
 		for _, bad := range []report.Indication{report.TotalFailed, report.Failed, report.Indeterminate} {
@@ -230,13 +229,13 @@ func (t *page) worst() *report.Conclusion {
 	return nil
 }
 
-// failed says that a time-stamp is not valid.
+// failed reports whether a time-stamp is not valid.
 func (t *page) failed() bool {
 	w := t.worst()
 	return w != nil && w.Indication == report.Failed
 }
 
-// then says what to do, where something is to be done.
+// then says what to do, if anything.
 func (t *page) then() string {
 	c := t.r.Conclusions
 	worst := t.worst()
@@ -272,8 +271,7 @@ func (t *page) then() string {
 	return t.l.T(t.advice(worst))
 }
 
-// stampAdvice is what to do about a time-stamp that does not hold, where nobody
-// signed.
+// stampAdvice says what to do about an invalid time-stamp of an unsigned document.
 func (t *page) stampAdvice(c *report.Conclusion) string {
 	switch c.SubIndication {
 	case report.NoCertificateChainFound, report.NoCertificateChainFoundNoPOE:
@@ -292,7 +290,7 @@ func (t *page) stampAdvice(c *report.Conclusion) string {
 	return "The time-stamp proves nothing by itself any more: have the file time-stamped again."
 }
 
-// advice is what to do about one signature that does not hold.
+// advice says what to do about one invalid signature.
 func (t *page) advice(c *report.Conclusion) string {
 	switch c.SubIndication {
 	case report.NoCertificateChainFound, report.NoCertificateChainFoundNoPOE:
@@ -322,7 +320,7 @@ func (t *page) advice(c *report.Conclusion) string {
 	return "Do not use it. Ask whoever sent it for the original, as it was signed."
 }
 
-// card is one signature for people: what counts in front, the rest folded.
+// card is one signature: the essentials visible, the rest folded.
 func (t *page) card(i int, c *report.Conclusion) htmlCard {
 	s := t.signature("", c)
 	k := htmlCard{
@@ -332,15 +330,14 @@ func (t *page) card(i int, c *report.Conclusion) htmlCard {
 	return k
 }
 
-// stampCard is a time-stamp of a document that nobody signed.
+// stampCard is a time-stamp of an unsigned document.
 func (t *page) stampCard(c *report.Conclusion) htmlCard {
 	k := htmlCard{Signer: t.stamper(c), Indication: c.Indication, Label: t.l.T("Time-stamp")}
 	k.add(t.htmlRows(t.timestamp(c).rows), len(t.r.Conclusions.Timestamps) > 1)
 	return k
 }
 
-// add sorts rows. Where there are several cards, only what is wrong or open is in
-// sight.
+// add appends rows. With several cards, only errors and warnings are visible.
 func (k *htmlCard) add(rows []htmlRow, several bool) {
 	for _, r := range rows {
 		if r.Fold || several && r.Class == "" {

@@ -1,7 +1,7 @@
 package paper
 
-// countries are the territories of the European lists, English and Italian.
-// Greece is EL and the United Kingdom UK on the lists, and GR and GB elsewhere.
+// countries are the territories of the European lists, English and Italian. The lists use EL for
+// Greece and UK for the United Kingdom, other sources GR and GB.
 var countries = map[string][2]string{
 	"AT": {"Austria", "Austria"}, "BE": {"Belgium", "Belgio"}, "BG": {"Bulgaria", "Bulgaria"}, "CY": {"Cyprus", "Cipro"},
 	"CZ": {"Czechia", "Cechia"}, "DE": {"Germany", "Germania"}, "DK": {"Denmark", "Danimarca"}, "EE": {"Estonia", "Estonia"},
@@ -14,7 +14,7 @@ var countries = map[string][2]string{
 	"UK": {"the United Kingdom", "Regno Unito"}, "GB": {"the United Kingdom", "Regno Unito"},
 }
 
-// country is the name of a territory; the code where it is none of ours.
+// country is the name of a territory, or its code if it is unknown.
 func (l Lang) country(code string) string {
 	names, ok := countries[code]
 	switch {

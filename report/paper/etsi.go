@@ -15,13 +15,12 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// WriteETSI writes the report as XML after ETSI TS 119 102-2 V1.4.1. A document
-// without any signature has one report without an identifier, since the schema
-// asks for at least one.
+// WriteETSI writes the report as XML after ETSI TS 119 102-2 V1.4.1. A document without signatures
+// has one report without identifier, since the schema requires at least one.
 func WriteETSI(w io.Writer, r *report.Report) error {
 	e := &etsiWriter{r: r, ids: map[string]bool{}, signatures: map[string]*ades.Signature{}}
 	out := etsiReport{NS: etsiNS, DS: etsiDS, XAdES: etsiXAdES}
-	e.objects() // references are made only to what is there
+	e.objects() // references are only made to existing objects
 	out.Reports = e.reports(r.Conclusions.Signatures)
 	for _, t := range r.Conclusions.Timestamps {
 		out.Reports = append(out.Reports, e.signature(t))
@@ -40,7 +39,7 @@ func WriteETSI(w io.Writer, r *report.Report) error {
 	return enc.Encode(out)
 }
 
-// etsiWriter turns conclusions into the elements of the standard.
+// etsiWriter converts conclusions to the elements of the standard.
 type etsiWriter struct {
 	r          *report.Report
 	ids        map[string]bool // in use
@@ -56,7 +55,7 @@ func (e *etsiWriter) reports(list []*report.Conclusion) []etsiSignature {
 	return out
 }
 
-// nothing is the report on a document in which there is nothing to report on.
+// nothing is the report on a document without signatures and time-stamps.
 func (e *etsiWriter) nothing() etsiSignature {
 	c := e.r.Conclusions
 	s := etsiSignature{Constraints: e.constraints(), Status: etsiStatus{Main: mainIndication(c.Indication)}}
@@ -95,7 +94,7 @@ func (e *etsiWriter) signature(c *report.Conclusion) etsiSignature {
 	return s
 }
 
-// bestTime is derived during validation; where a time-stamp proves it, by that.
+// bestTime is the proof of existence: by a time-stamp, or by the validation.
 func (e *etsiWriter) bestTime(c *report.Conclusion) etsiPOE {
 	poe := etsiPOE{Time: c.BestTime, Proof: etsiURN + "poetype:validation"}
 	if c.Proven {
@@ -108,7 +107,7 @@ func (e *etsiWriter) bestTime(c *report.Conclusion) etsiPOE {
 	return poe
 }
 
-// process names the process of EN 319 102-1 that led to the verdict.
+// process is the validation process of EN 319 102-1 that led to the verdict.
 func process(c *report.Conclusion) string {
 	switch {
 	case strings.HasSuffix(c.Level, "LTA") || strings.HasSuffix(c.Level, "-A"):
@@ -119,7 +118,7 @@ func process(c *report.Conclusion) string {
 	return "Basic"
 }
 
-// signersDocument is the digest of what was signed, where there is one document.
+// signersDocument is the digest of the signed document, if there is a single one.
 func signersDocument(s *ades.Signature) *etsiDocument {
 	for _, ref := range s.References {
 		switch ref.Kind {
@@ -176,7 +175,7 @@ func (e *etsiWriter) chain(c *report.Conclusion) *etsiChain {
 	return chain
 }
 
-// revocation says when and why the signer's certificate was revoked.
+// revocation is the time and reason of the revocation of the signer's certificate.
 func (e *etsiWriter) revocation(c *report.Conclusion) *etsiRevocation {
 	cert := e.r.SignerOf(c)
 	if cert == nil || c.RevokedAt.IsZero() {
@@ -217,7 +216,7 @@ func extraInfo(list []report.Message) *etsiExtraInfo {
 	return info
 }
 
-// ref points to an object that is in the report, or is nil.
+// ref references an object in the report, or is nil.
 func (e *etsiWriter) ref(id string) *etsiRef {
 	if !e.ids[id] {
 		return nil
@@ -225,7 +224,7 @@ func (e *etsiWriter) ref(id string) *etsiRef {
 	return &etsiRef{id}
 }
 
-// unique makes an xs:ID that nobody else has.
+// unique makes an unused xs:ID.
 func (e *etsiWriter) unique(id string) string {
 	for n, base := 2, id; e.ids[id]; n++ {
 		id = fmt.Sprintf("%s-%d", base, n)
@@ -234,7 +233,7 @@ func (e *etsiWriter) unique(id string) string {
 	return id
 }
 
-// ncName leaves only what may stand in an xs:ID.
+// ncName replaces characters that are not allowed in an xs:ID.
 func ncName(id string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' {
@@ -249,7 +248,7 @@ func sha256Of(b []byte) *etsiDigest {
 	return &etsiDigest{etsiMethod{digestURI("SHA256")}, base64.StdEncoding.EncodeToString(sum[:])}
 }
 
-// digestOfID is the digest in a fact's identifier, which is its SHA-256.
+// digestOfID is the SHA-256 in a fact's identifier.
 func digestOfID(id string) *etsiDigest {
 	sum, err := hex.DecodeString(id)
 	if err != nil || len(sum) != sha256.Size {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Names of ETSI TS 119 102-2 V1.4.1. The words for messages are those of EU
-// DSS, which programs that read such reports know.
+// Names of ETSI TS 119 102-2 V1.4.1. The types of messages are those of EU DSS, which programs that
+// read such reports know.
 const (
 	etsiNS     = "http://uri.etsi.org/19102/v1.4.1#"
 	etsiDS     = "http://www.w3.org/2000/09/xmldsig#"
@@ -16,7 +16,7 @@ const (
 	dssURN     = "urn:cef:dss:"
 )
 
-// The types below are the elements of the schema, in its order.
+// The types below are the elements of the schema, in schema order.
 
 type etsiReport struct {
 	XMLName xml.Name        `xml:"ValidationReport"`
@@ -60,7 +60,7 @@ type etsiConstraints struct {
 	Policy etsiPolicy `xml:"SignatureValidationPolicy"`
 }
 
-// etsiPolicy has no identifier that anybody could look up, only a name.
+// etsiPolicy has only a name, since its identifier could not be looked up.
 type etsiPolicy struct {
 	Implied struct{} `xml:"SignaturePolicyIdentifier>xades:SignaturePolicyImplied"`
 	Name    string   `xml:"PolicyName"`
@@ -81,7 +81,7 @@ type etsiDocument struct {
 	Digest etsiDigest `xml:"DigestAlgAndValue"`
 }
 
-// etsiAttributes are a choice: each element brings its own name.
+// etsiAttributes are a choice: each element has its own name.
 type etsiAttributes struct {
 	List []etsiAttribute
 }
@@ -94,7 +94,7 @@ type etsiAttribute struct {
 	Parts   []etsiPart
 }
 
-// etsiPart is the one element that most attributes have.
+// etsiPart is the only child element of most attributes.
 type etsiPart struct {
 	XMLName xml.Name
 	Text    string `xml:",chardata"`
@@ -105,7 +105,7 @@ type etsiSigner struct {
 	Signer      string  `xml:"Signer"`
 }
 
-// etsiRef points to one or more objects, by their ids.
+// etsiRef references one or more objects by id.
 type etsiRef struct {
 	Ref string `xml:"VOReference,attr"`
 }

@@ -13,8 +13,8 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// objects lists what the verdicts rest on: certificates and time-stamps whole,
-// revocation data, which may be large, by its digest.
+// objects lists what the verdicts are based on: certificates and time-stamps in full, revocation
+// data, which may be large, by its digest.
 func (e *etsiWriter) objects() {
 	facts := e.r.Facts
 	for _, id := range slices.Sorted(maps.Keys(facts.Certificates)) {
@@ -32,7 +32,7 @@ func (e *etsiWriter) objects() {
 	var stamps []*report.Conclusion
 	e.collect(e.r.Conclusions.Signatures, &stamps)
 	first := len(e.list)
-	for _, t := range stamps { // one may cover another, so that all ids come first
+	for _, t := range stamps { // one may cover another, so all ids are needed first
 		if e.object("T-"+t.Timestamp.ID, "timestamp", etsiForm{Bytes: base64.StdEncoding.EncodeToString(t.Timestamp.Token)}) {
 			stamps[len(e.list)-first-1] = t
 		}
@@ -67,8 +67,7 @@ func (e *etsiWriter) collect(list []*report.Conclusion, stamps *[]*report.Conclu
 	}
 }
 
-// stamp adds the verdict on a time-stamp, and what it proves
-// as far as that verdict is good.
+// stamp adds the verdict on a time-stamp, and what it proves if the verdict is good.
 func (e *etsiWriter) stamp(o *etsiObject, c *report.Conclusion) {
 	o.Proves = &etsiProvisioning{Time: c.Timestamp.Time}
 	seen := map[string]bool{}
@@ -103,7 +102,7 @@ var etsiStamps = map[ades.TimestampKind]string{
 	ades.DocumentTimestamp:  "DocTimeStamp",
 }
 
-// attributes are those that the standard has a place for; nil when there are none.
+// attributes are those supported by the standard, or nil.
 func (e *etsiWriter) attributes(c *report.Conclusion) *etsiAttributes {
 	s, a := c.Signature, new(etsiAttributes)
 	if !s.ClaimedTime.IsZero() {
@@ -170,7 +169,7 @@ func (a *etsiAttribute) signed() *etsiAttribute {
 	return a
 }
 
-// isURI keeps out what a validator would not take as an xs:anyURI.
+// isURI excludes what a validator would not accept as an xs:anyURI.
 func isURI(s string) bool {
 	_, err := url.Parse(s)
 	return s != "" && err == nil && !strings.ContainsAny(s, " \t\r\n<>\"{}|\\^`")

@@ -29,11 +29,11 @@ var htmlTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Parse(htmlText))
 })
 
-// htmlPage is what the page shows.
+// htmlPage is the data of the page.
 type htmlPage struct {
 	Answers
 	ID       string // of the verdict
-	Part     bool   // one of several on a page: headings are lower
+	Part     bool   // one of several on a page: headings are one level lower
 	Lang     Lang
 	Title    string
 	Name     string
@@ -59,10 +59,10 @@ type htmlRow struct {
 	Fold         bool
 }
 
-// T translates the words of the template.
+// T translates the phrases of the template.
 func (h *htmlPage) T(phrase string) string { return h.Lang.T(phrase) }
 
-// When is the time of a signer, as the page shows it.
+// When is the time of a signer.
 func (h *htmlPage) When(s Signer) template.HTML {
 	if s.At.IsZero() {
 		return template.HTML(template.HTMLEscapeString(s.When)) //nolint:gosec // escaped
@@ -70,24 +70,22 @@ func (h *htmlPage) When(s Signer) template.HTML {
 	return h.Lang.Moment(s.At, h.zone)
 }
 
-// Others says how many signers are left out of the first lines.
+// Others says how many signers are omitted from the first lines.
 func (h *htmlPage) Others(n int) string { return h.Lang.f("and %d more below", n) }
 
-// WriteHTML writes a page that stands on its own.
+// WriteHTML writes a complete page.
 func WriteHTML(w io.Writer, r *report.Report, name string, lang Lang) error {
 	return writeHTML(w, r, "page", name, lang, "verdict")
 }
 
-// WriteFragment writes what stands in the middle of such a page, for a page
-// around it that has the style sheet of [Style]: the verdict as an element
-// #verdict, and every signature as an element .signature, both with the
-// indication as data-indication.
+// WriteFragment writes the body of such a page, for a page around it that has the style sheet
+// [Style]: the verdict as an element #verdict, and every signature as an element .signature, both
+// with the indication as data-indication.
 func WriteFragment(w io.Writer, r *report.Report, name string, lang Lang) error {
 	return writeHTML(w, r, "fragment", name, lang, "verdict")
 }
 
-// WritePart writes a fragment for a page that has several; id is that of the
-// verdict.
+// WritePart writes a fragment for a page with several; id is that of the verdict.
 func WritePart(w io.Writer, r *report.Report, name string, lang Lang, id string) error {
 	return writeHTML(w, r, "fragment", name, lang, id)
 }

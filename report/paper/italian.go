@@ -2,9 +2,9 @@ package paper
 
 import "maps"
 
-// italian is the one table of texts: English templates and Italian ones, with
-// the same verbs in the same order. Tests demand an entry for every text of a
-// report; what was found has its texts in package finding.
+// italian is the table of translations: English templates and Italian ones, with the same verbs in
+// the same order. Tests require an entry for every text of a report; the texts of findings are in
+// package finding.
 var italian = merged(italianWords, italianSentences)
 
 func merged(tables ...map[string]string) map[string]string {

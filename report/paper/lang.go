@@ -14,11 +14,10 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Lang is the language of a report for people: "en", or "it".
+// Lang is the language of a report: "en", or "it".
 //
-// What was found is a code with values, and its sentences stand in the table of
-// findings. The words of the report itself are written in English where they
-// are used, and looked up in one table of English and Italian ones.
+// Findings are codes with values, and their texts are in package finding. The texts of the report
+// itself are in English where they are used, and translated by one table.
 type Lang string
 
 // The languages.
@@ -27,7 +26,7 @@ const (
 	Italian Lang = "it"
 )
 
-// T translates a phrase; what has no translation stays English.
+// T translates a phrase; a phrase without translation is returned unchanged.
 func (l Lang) T(phrase string) string {
 	if l == Italian {
 		if t, ok := italian[phrase]; ok {
@@ -40,7 +39,7 @@ func (l Lang) T(phrase string) string {
 // f translates a template and fills it in.
 func (l Lang) f(format string, args ...any) string { return fmt.Sprintf(l.T(format), args...) }
 
-// Message is a finding in the language; times in it are as on the wire.
+// Message is the text of a finding; times in it are in the API's form.
 func (l Lang) Message(m report.Message) string {
 	text, ok := finding.Text(string(l), m.Code, m.Values, nil)
 	if !ok {
@@ -49,7 +48,7 @@ func (l Lang) Message(m report.Message) string {
 	return text
 }
 
-// message is a finding with the times in it as people read them.
+// message is the text of a finding with times in a readable form.
 func (l Lang) message(m report.Message, zone *time.Location) string {
 	when := func(value string) string {
 		t, day, ok := finding.Time(value)
@@ -68,21 +67,19 @@ func (l Lang) message(m report.Message, zone *time.Location) string {
 	return text
 }
 
-// change says what a change after signing is.
+// change is the text of a change after signing.
 func (l Lang) change(c ades.Change) string { return finding.ChangeText(string(l), c) }
 
 // Months in Italian; Go knows the English ones.
 var months = [...]string{"gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"}
 
-// Date writes a day and a time of it as people read them, in a zone; nil means
-// UTC.
+// Date formats a day and time in a zone; nil means UTC.
 func (l Lang) Date(t time.Time, zone *time.Location) string { return l.date(t, zone) }
 
-// Day writes a day as people read it.
+// Day formats a day.
 func (l Lang) Day(t time.Time, zone *time.Location) string { return l.dayOf(t, zone) }
 
-// Moment is a time on a page, which programs can read too and which has UTC as
-// its title.
+// Moment is a time for a page, which is machine-readable and has UTC as its title.
 func (l Lang) Moment(t time.Time, zone *time.Location) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -90,8 +87,8 @@ func (l Lang) Moment(t time.Time, zone *time.Location) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time class="at" datetime="%s" title="%s">%s</time>`, t.UTC().Format(time.RFC3339), template.HTMLEscapeString(l.date(t, nil)), template.HTMLEscapeString(l.date(t, zone)))) //nolint:gosec // escaped
 }
 
-// Zone is the one that times are told in: that which was chosen; else for
-// Italian readers theirs, and UTC for all others.
+// Zone is the time zone of reports: the chosen one; by default that of Italy for Italian readers,
+// else UTC.
 func (l Lang) Zone(chosen *time.Location) *time.Location {
 	if chosen == nil && l == Italian {
 		return rome()
@@ -101,13 +98,13 @@ func (l Lang) Zone(chosen *time.Location) *time.Location {
 
 var rome = sync.OnceValue(func() *time.Location {
 	zone, err := time.LoadLocation("Europe/Rome")
-	if err != nil { // no zones where the program runs
+	if err != nil { // the system has no time zone database
 		return time.UTC
 	}
 	return zone
 })
 
-// Size writes a number of bytes: 28 kB, 1.5 MB.
+// Size formats a number of bytes: 28 kB, 1.5 MB.
 func (l Lang) Size(n int64) string {
 	switch {
 	case n < 1<<10 && l != Italian && n != 1:
@@ -124,8 +121,7 @@ func (l Lang) Size(n int64) string {
 	return text
 }
 
-// Hexadecimal writes the number of a certificate as other programs do; what is no
-// number stays.
+// Hexadecimal formats a serial number like other programs do; anything else is returned unchanged.
 func Hexadecimal(decimal string) string {
 	n, ok := new(big.Int).SetString(decimal, 10)
 	if !ok {
@@ -134,8 +130,7 @@ func Hexadecimal(decimal string) string {
 	return fmt.Sprintf("%X", n)
 }
 
-// date writes a day and a time of it as people read them, and says of which
-// zone: "15 November 2026, 04:46 Europe/Rome".
+// date formats a day and time with the zone: "15 November 2026, 04:46 Europe/Rome".
 func (l Lang) date(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return ""
@@ -169,8 +164,7 @@ func (l Lang) clock(t time.Time, zone *time.Location) string {
 	return t.Format("15:04 -07:00")
 }
 
-// reason is why a signature was made: in the signer's words, or the name of what
-// the signer commits to.
+// reason is why a signature was made: in the signer's words, or the name of the commitment type.
 func (l Lang) reason(s *ades.Signature) string {
 	var names []string
 	for _, name := range strings.Split(s.Why(), ", ") {

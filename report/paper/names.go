@@ -6,11 +6,11 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// name is who a certificate speaks of, as people are told it.
+// name is a name in a certificate, for display.
 type name struct{ report.Name }
 
-// identifier is the holder's number where it is no Italian fiscal code, as EN
-// 319 412-1 clause 5.1.3 writes it: three letters for the kind, the country.
+// identifier is the holder's number unless it is an Italian fiscal code, in the form of EN 319
+// 412-1, clause 5.1.3: three letters for the kind, then the country.
 func (n name) identifier() string {
 	s := strings.TrimSpace(n.Serial)
 	if n.FiscalCode() != "" || len(s) < 7 || s[5] != '-' {
@@ -19,8 +19,8 @@ func (n name) identifier() string {
 	return s
 }
 
-// organizationNumber is the identifier of EN 319 412-1 clause 5.1.4 in parts:
-// "VAT" or another kind, the country, the number.
+// organizationNumber is the identifier of EN 319 412-1, clause 5.1.4, in parts: "VAT" or another
+// kind with the country, and the number.
 func (n name) organizationNumber() (kind, number string) {
 	id := strings.TrimSpace(n.OrgID)
 	if len(id) < 7 || id[5] != '-' {
@@ -29,7 +29,7 @@ func (n name) organizationNumber() (kind, number string) {
 	return id[:3], id[3:5] + " " + id[6:]
 }
 
-// describe writes name, number and organisation.
+// describe formats name, number and organisation.
 func (l Lang) describe(n name) string {
 	more := l.numbers(n)
 	if len(more) == 0 {
@@ -38,8 +38,8 @@ func (l Lang) describe(n name) string {
 	return n.Person() + " (" + strings.Join(more, ", ") + ")"
 }
 
-// numbers are what tells a holder from others of the name: fiscal code,
-// organisation and its number.
+// numbers distinguish a holder from others with the same name: fiscal code, organisation and its
+// number.
 func (l Lang) numbers(n name) (more []string) {
 	who := n.Person()
 	switch {
@@ -63,8 +63,8 @@ func (l Lang) numbers(n name) (more []string) {
 	return more
 }
 
-// authority writes the name of an issuer: its common name, and the
-// organisation where that says more.
+// authority formats the name of an issuer: its common name, and the organisation if that adds
+// something.
 func (l Lang) authority(n name) string {
 	org := n.Org()
 	switch {
@@ -76,7 +76,7 @@ func (l Lang) authority(n name) string {
 	return n.Common + " (" + org + ")"
 }
 
-// holder is the name of a certificate's subject, from what the facts have.
+// holder is the name of a certificate's subject.
 func holder(c *report.Certificate) name {
 	if c.Holder == (report.Name{}) {
 		return name{report.Name{Common: c.SubjectCN}}
@@ -84,7 +84,7 @@ func holder(c *report.Certificate) name {
 	return name{c.Holder}
 }
 
-// issuer is the name of who issued it.
+// issuer is the name of a certificate's issuer.
 func issuer(c *report.Certificate) name {
 	if c.Authority == (report.Name{}) {
 		return name{report.Name{Common: c.IssuerCN}}

@@ -11,14 +11,13 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// annexName is what the details are called that a report carries.
+// annexName is the file name of the attached details.
 const annexName = "verification.xml"
 
-// WritePDF writes the report as PDF/A-3: the verdict, who signed, the document
-// and what the verdict rests on, for one signature on one page. The details are
-// attached, as the XML of ETSI TS 119 102-2. Every page has a foot with its
-// number, the digest of the document and the program that made it. Its first page
-// has room for a seal (see internal/sheet).
+// WritePDF writes the report as PDF/A-3: the verdict, who signed, the document and what the verdict
+// is based on; for one signature that fits on one page. The details are attached, as the XML of
+// ETSI TS 119 102-2. Every page has a footer with its number, the digest of the document and the
+// producing program. The first page has space for a seal (see internal/sheet).
 func WritePDF(w io.Writer, r *report.Report, name string, lang Lang) error {
 	t := &page{r: r, l: lang}
 	rows, err := t.documentRows(name)
@@ -42,7 +41,7 @@ func WritePDF(w io.Writer, r *report.Report, name string, lang Lang) error {
 	s.Section(lang.T("Document"))
 	pairs(s, rows)
 	for _, sec := range t.sections() {
-		if seen := t.told(sec.rows, a); len(seen) > 0 {
+		if seen := t.visibleRows(sec.rows, a); len(seen) > 0 {
 			s.Section(sec.title)
 			pairs(s, seen)
 		}
@@ -65,7 +64,7 @@ func WritePDF(w io.Writer, r *report.Report, name string, lang Lang) error {
 	return err
 }
 
-// signers is a row for each who signed, or who time-stamped.
+// signers is a row for each signer, or time-stamping authority.
 func signers(s *sheet.Sheet, a Answers, l Lang) {
 	if len(a.Signers) == 0 {
 		return
@@ -96,9 +95,9 @@ func signers(s *sheet.Sheet, a Answers, l Lang) {
 	}
 }
 
-// told leaves out what is folded on a page, and of one signature also what the
-// verdict and the table of signers say already.
-func (t *page) told(rows []row, a Answers) []row {
+// visibleRows omits rows that are folded on a page, and for a single signature also those that the
+// verdict and the table of signers already have.
+func (t *page) visibleRows(rows []row, a Answers) []row {
 	said := a.Why
 	again := []string{t.l.T("Issued by"), t.l.T("Time"), t.l.T("Can be verified until")}
 	one := len(a.Signers) == 1 && a.More == 0

@@ -9,7 +9,7 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// trusted says why a valid signature is believed, and what it is worth in law.
+// trusted says why a valid signature is trusted, and its legal value.
 func (t *page) trusted() string {
 	list := t.r.Conclusions.Signatures
 	own, territories, kinds := false, []string{}, []report.Qualification{}
@@ -44,7 +44,7 @@ func (t *page) trusted() string {
 	return join(trust, t.l.T("What each signature is worth in law is said below."))
 }
 
-// territoriesOf are the countries whose lists vouch for a signature.
+// territoriesOf are the countries whose lists include the signature's anchor.
 func territoriesOf(c *report.Conclusion) []string {
 	var out []string
 	if c.Anchor != nil {
@@ -57,7 +57,7 @@ func territoriesOf(c *report.Conclusion) []string {
 	return out
 }
 
-// qualification explains the word of the contract.
+// qualification explains a qualification.
 func (l Lang) qualification(q report.Qualification, own bool) string {
 	if q == report.NA && own {
 		return l.T("It is not known to be qualified: only a trusted list can say so.")
@@ -75,7 +75,7 @@ var qualifications = map[report.Qualification]string{
 	report.NA:        "It is not known to be qualified: only a valid signature of an issuer on a trusted list is.",
 }
 
-// issuerName is who issued the signer's certificate.
+// issuerName is the name of the signer's issuer.
 func (t *page) issuerName(c *report.Conclusion) string {
 	if cert := t.r.SignerOf(c); cert != nil {
 		if name := t.l.authority(issuer(cert)); name != "" {
@@ -85,7 +85,7 @@ func (t *page) issuerName(c *report.Conclusion) string {
 	return t.l.T("an unknown authority")
 }
 
-// authorityTrusted ends a sentence about a time-stamp that holds.
+// authorityTrusted ends a sentence about a valid time-stamp.
 func (t *page) authorityTrusted(c *report.Conclusion) string {
 	if places := territoriesOf(c); c.TrustedList && len(places) > 0 {
 		return t.l.f("the authority is on the trusted list of %s.", t.l.country(places[0]))
@@ -93,8 +93,7 @@ func (t *page) authorityTrusted(c *report.Conclusion) string {
 	return t.l.T("trust comes from a certificate of your own, not from an EU trusted list.")
 }
 
-// reason says why a document is not valid, by the worst of its signatures,
-// and what to do about it.
+// reason says why a document is not valid, by the worst of its signatures, and what to do about it.
 func (t *page) reason() string {
 	c := t.r.Conclusions
 	for _, worst := range []report.Indication{report.TotalFailed, report.Indeterminate} {
@@ -109,7 +108,7 @@ func (t *page) reason() string {
 			}
 		}
 	}
-	for _, s := range c.Timestamps { // around what is signed
+	for _, s := range c.Timestamps { // time-stamps around the signed document
 		if s.Indication != report.Passed {
 			return t.because(s)
 		}
@@ -122,8 +121,7 @@ func (t *page) reason() string {
 	return ""
 }
 
-// advise says what to do, in the words of the command line and the API. A page
-// has words of its own.
+// advise says what to do, for the command line and the API. A page has its own advice.
 func (t *page) advise(text string) string {
 	if t.bare {
 		return ""
@@ -131,7 +129,7 @@ func (t *page) advise(text string) string {
 	return t.l.T(text)
 }
 
-// because says why one signature or time-stamp does not hold.
+// because says why one signature or time-stamp is not valid.
 func (t *page) because(c *report.Conclusion) string {
 	first, cause := "", report.Message{}
 	for _, m := range c.Messages {
@@ -186,7 +184,7 @@ func (t *page) changed(changes []ades.Change, c *report.Conclusion) string {
 	return ""
 }
 
-// overBudget: the document went over what one verification may spend.
+// overBudget reports whether the document exceeded the limits of one verification.
 func overBudget(m report.Message) bool {
 	return m.Code == finding.TooMuch.Code || m.Code == finding.TooManyChecks.Code || m.Code == finding.TooLong.Code
 }
@@ -204,12 +202,12 @@ func (t *page) uncovered() string {
 	return join(t.l.f("Why: nobody signed %s.", strings.Join(names, ", ")+more), t.advise("Where only what is signed counts, say so (expectFile, expectElement, --file, --element)."))
 }
 
-// untrusted says why a chain leads nowhere: for want of lists, or because the
-// issuer is on none.
+// untrusted says why a chain has no anchor: because there are no lists, or because the issuer is on
+// none.
 func (t *page) untrusted(c *report.Conclusion, first string) string {
 	state := t.r.Trust()
 	switch {
-	case c.Anchor != nil: // on a list, and not granted at that time
+	case c.Anchor != nil: // on a list, but not granted at that time
 		return t.l.f("Why: %s", first)
 	case state.Lists == "none" && c.Timestamp != nil:
 		return join(t.l.T("Whether the time-stamp authority can be trusted cannot be told: no European trusted list is loaded."),
@@ -233,7 +231,7 @@ func (t *page) untrusted(c *report.Conclusion, first string) string {
 		t.advise("If you trust it, add its certificate (trust.anchors, --trust)."))
 }
 
-// unknownStatus says why revocation or lists left a verdict open.
+// unknownStatus says why missing revocation data or lists left a verdict open.
 func (t *page) unknownStatus(c *report.Conclusion, first string, nowhere bool) string {
 	state := t.r.Trust()
 	switch {
@@ -248,7 +246,7 @@ func (t *page) unknownStatus(c *report.Conclusion, first string, nowhere bool) s
 	return join(t.l.f("Why: %s", first), t.advise("Try again later; the notes say what could not be fetched."))
 }
 
-// meanings are the sub-indications in a few words.
+// meanings are short explanations of the sub-indications.
 var meanings = map[report.SubIndication]string{
 	report.FormatFailure:                 "the form of the signature or of the file is not a genuine one",
 	report.HashFailure:                   "what is signed was changed",
@@ -276,12 +274,12 @@ var meanings = map[report.SubIndication]string{
 	report.SignedDataNotFound:            "the signed data is missing",
 }
 
-// verdictWords are the indications in a word.
+// verdictWords are short forms of the indications.
 var verdictWords = map[report.Indication]string{
 	report.TotalPassed: "valid", report.TotalFailed: "not valid", report.Indeterminate: "undetermined", report.Passed: "valid", report.Failed: "not valid",
 }
 
-// indication writes an indication, its reason, and both in words.
+// indication formats an indication and its sub-indication with their meanings.
 func (l Lang) indication(i report.Indication, sub report.SubIndication) string {
 	text := string(i) + " (" + l.T(verdictWords[i]) + ")"
 	if sub == "" {

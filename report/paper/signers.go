@@ -2,15 +2,15 @@ package paper
 
 import "rogito.dev/rogito/report"
 
-// Party is one who signed a document.
+// Party is a signer of a document.
 type Party struct {
 	Signer
 	Level       string // "PAdES-BASELINE-LT"
-	Worth       string // in law; empty for a signature that does not hold
-	Certificate []byte // DER; nil where it is not known
+	Worth       string // legal value; empty for an invalid signature
+	Certificate []byte // DER; nil if it is unknown
 }
 
-// Parties are all who signed, in the order of the document.
+// Parties returns all signers, in the order of the document.
 func Parties(r *report.Report, lang Lang) []Party {
 	t := &page{r: r, l: lang}
 	var all []Party

@@ -11,15 +11,15 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// Summary answers what whoever holds a document wants to know, in three
-// lines: is it intact and valid; who signed it and when; is the signer trusted
-// and the signature qualified, and if not, why and what to do.
+// Summary is what the holder of a document wants to know, in three lines: is it intact and valid;
+// who signed it and when; is the signer trusted and the signature qualified, and if not, why and
+// what to do.
 type Summary struct {
 	Class string // "valid", "invalid", "undetermined": a colour
 	Lines [3]string
 }
 
-// Summarize writes the three lines.
+// Summarize makes the three lines.
 func Summarize(r *report.Report, lang Lang) Summary {
 	t := &page{r: r, l: lang}
 	v := t.verdict()
@@ -33,8 +33,7 @@ func Summarize(r *report.Report, lang Lang) Summary {
 	return s
 }
 
-// Verdict says what the verdict is in a few sentences: those of the summary
-// behind one that names the verdict.
+// Verdict is the verdict in a few sentences: those of the summary after one that names the verdict.
 func Verdict(r *report.Report, lang Lang) string {
 	t := &page{r: r, l: lang}
 	v := t.verdict()
@@ -57,7 +56,7 @@ func (t *page) unjudged() string {
 	return ""
 }
 
-// words are what the forms of a report put together.
+// words are the texts from which the forms of a report are composed.
 type words struct {
 	sentence string // the verdict
 	headline string // the verdict in capitals, the kind of document, intact or not
@@ -105,8 +104,7 @@ func (t *page) verdict() words {
 	return w
 }
 
-// inStamped is the verdict on a signed document that lies in a time-stamped
-// file: it names the document.
+// inStamped is the verdict on a signed document in a time-stamped file: it names the document.
 func (t *page) inStamped() string {
 	c := t.r.Conclusions
 	name := t.l.T("without a name")
@@ -127,7 +125,7 @@ func (t *page) inStamped() string {
 	return t.l.f("Whether the signed document in this time-stamped file (%s) is valid cannot be determined.", name)
 }
 
-// kind is the format and how many signatures or time-stamps there are.
+// kind is the format with the number of signatures or time-stamps.
 func (t *page) kind(count string) string {
 	if f := t.r.Format(); f != "" {
 		return f + ", " + count
@@ -142,7 +140,7 @@ func count(l Lang, n int, one, more string) string {
 	return l.f(more, n)
 }
 
-// broken is a document that claims to be signed and cannot be read.
+// broken describes a document that claims to be signed and cannot be read.
 func (t *page) broken() words {
 	w := words{
 		sentence: t.l.T("This document claims to be signed, but it is broken and cannot be read."),
@@ -166,7 +164,7 @@ func (t *page) broken() words {
 	return w
 }
 
-// timestamped is a document with time-stamps and no signature.
+// timestamped describes a document with time-stamps and no signature.
 func (t *page) timestamped() words {
 	c := t.r.Conclusions
 	first := c.Timestamps[0]
@@ -209,7 +207,7 @@ func (t *page) stampedBy(c *report.Conclusion) string {
 	return t.l.f("Time-stamped by %s on %s.", name, t.date(c.Timestamp.Time))
 }
 
-// unsigned is a document that nobody signed.
+// unsigned describes a document without signatures.
 func (t *page) unsigned() words {
 	w := words{
 		sentence: t.l.T("This document is not signed."),
@@ -252,8 +250,7 @@ func (t *page) unsigned() words {
 	return w
 }
 
-// intact tells whether the content is what was signed, whatever the
-// certificates are worth.
+// intact says whether the content is what was signed, regardless of the certificates.
 func (t *page) intact() string {
 	all, changed, unexplained, odd := ades.Yes, false, false, false
 	for _, c := range t.r.Conclusions.Signatures {
@@ -294,9 +291,8 @@ func allPassed(list []*report.Conclusion) bool {
 	return true
 }
 
-// who names the signers, with the time where there is one signature. Where
-// signers signed different things it says who signed what: "signed by A and B"
-// would be read as both having signed all of it.
+// who names the signers, with the time if there is one signature. If signers signed different parts
+// it says who signed what, since "signed by A and B" would mean that both signed everything.
 func (t *page) who() string {
 	list := t.r.Conclusions.Signatures
 	if text := t.whoSignedWhat(list); text != "" {
@@ -311,7 +307,7 @@ func (t *page) who() string {
 	return text + "."
 }
 
-// names of the signers, each once.
+// names are the signers' names without duplicates.
 func (t *page) names(list []*report.Conclusion) string {
 	var names []string
 	for _, c := range list {
@@ -333,8 +329,8 @@ func (t *page) names(list []*report.Conclusion) string {
 // maxNames bounds the names in a sentence.
 const maxNames = 5
 
-// whoSignedWhat is "" where all signatures are about the same, or where one is
-// broken, so that nothing can be said of what it covers.
+// whoSignedWhat is "" if all signatures have the same scope, or if one is broken, so that its scope
+// is unknown.
 func (t *page) whoSignedWhat(list []*report.Conclusion) string {
 	by := map[string][]*report.Conclusion{}
 	var scopes []string
@@ -373,8 +369,8 @@ func (t *page) whoSignedWhat(list []*report.Conclusion) string {
 	return text
 }
 
-// scope names what a signature is about: the files, the elements, the file of
-// an archive it was found in; "" is the whole document.
+// scope names what a signature covers: the files, the elements, the file of an archive it was found
+// in; "" is the whole document.
 func (t *page) scope(c *report.Conclusion) string {
 	names := append(slices.Clone(c.SignedFiles), c.SignedElements...)
 	if c.CoversWhole || len(names) == 0 {
@@ -429,10 +425,10 @@ func (t *page) when(c *report.Conclusion) string {
 
 func (t *page) date(at time.Time) string { return t.l.date(at, t.r.Zone) }
 
-// finding is a message in the language and zone of the report.
+// finding is the text of a message in the language and zone of the report.
 func (t *page) finding(m report.Message) string { return t.l.message(m, t.r.Zone) }
 
-// sentence ends a text with a period and begins it with a capital.
+// sentence capitalizes a text and ends it with a period.
 func sentence(s string) string {
 	if s == "" {
 		return ""
@@ -453,7 +449,7 @@ func join(parts ...string) string {
 	return strings.Join(out, " ")
 }
 
-// archive is a plain ZIP archive as the outermost layer; nil if it is none.
+// archive is a plain ZIP archive as the outermost layer, or nil.
 func archive(r *report.Report) *ades.Document {
 	if len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && (r.Facts.Layers[0].Document.Format == ades.ZIP || r.Facts.Layers[0].Document.Format == ades.Mail) {
 		return r.Facts.Layers[0].Document

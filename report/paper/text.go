@@ -1,5 +1,5 @@
-// Package paper writes verification reports down: as plain text, as a page, as
-// PDF, and as the XML of ETSI TS 119 102-2, in English and Italian.
+// Package paper formats verification reports: as plain text, HTML, PDF, and as the XML of ETSI TS
+// 119 102-2, in English and Italian.
 package paper
 
 import (
@@ -13,8 +13,7 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// WriteText writes the report for people at a terminal. The first three lines
-// are the Summary.
+// WriteText writes the report for a terminal. The first three lines are the Summary.
 func WriteText(w io.Writer, r *report.Report, name string, lang Lang) error {
 	t := &page{r: r, l: lang}
 	s := Summarize(r, lang)
@@ -42,10 +41,10 @@ type page struct {
 	l Lang
 	b strings.Builder
 
-	bare bool // the reason is told without advice
+	bare bool // the reason is given without advice
 }
 
-// section is a part of a report: what text, HTML and PDF have in common.
+// section is a part of a report, common to text, HTML and PDF.
 type section struct {
 	title string
 	rows  []row
@@ -53,13 +52,13 @@ type section struct {
 
 type row struct {
 	label, value string
-	at           time.Time // the value is this time; zero: it is none
+	at           time.Time // the value as a time, or zero
 	note         string    // how it is known
 	class        string    // "error", "warning" or ""
-	fold         bool      // a page shows it on demand
+	fold         bool      // shown on demand
 }
 
-// time adds one, with what is said of it.
+// time adds a time with a note.
 func (s *section) time(t *page, label string, at time.Time, note string, fold bool) {
 	if !at.IsZero() {
 		s.rows = append(s.rows, row{label: t.l.T(label), value: join(t.date(at), parenthesis(note)), at: at, note: note, fold: fold})
@@ -73,7 +72,7 @@ func parenthesis(s string) string {
 	return "(" + s + ")"
 }
 
-// detail adds what only some ask for.
+// detail adds a row that is folded on a page.
 func (s *section) detail(label, value string) {
 	if value != "" {
 		s.rows = append(s.rows, row{label: label, value: visible.Line(value), fold: true})
@@ -86,9 +85,8 @@ func (s *section) add(label, value, class string) {
 	}
 }
 
-// sections are the details behind the summary: every signature, every
-// time-stamp of a document without any, the document itself, and what the
-// verdict rests on.
+// sections are the details after the summary: every signature, every time-stamp of an unsigned
+// document, the document itself, and what the verdict is based on.
 func (t *page) sections() []section {
 	var out []section
 	for i, c := range t.r.Conclusions.Signatures {
@@ -103,7 +101,7 @@ func (t *page) sections() []section {
 	return out
 }
 
-// basis is what the verdict rests on, and findings about the whole document.
+// basis is what the verdict is based on, and findings about the whole document.
 func (t *page) basis() section {
 	s := section{title: t.l.T("This verdict")}
 	s.time(t, "Verdict for", t.r.Conclusions.At, "", false)
@@ -119,8 +117,8 @@ func (t *page) basis() section {
 	return s
 }
 
-// tone is how a finding is told. Red is for what is wrong with the document: of
-// what cannot be determined there is a reason, and no error.
+// tone is the label and class of a finding. Red is only for what is wrong with the document: an
+// undetermined verdict has a reason, not an error.
 func (t *page) tone(s report.Severity, i report.Indication) (label, class string) {
 	if s == report.SeverityError && i != report.TotalFailed && i != report.Failed {
 		return t.l.T("Why"), "warning"
@@ -133,7 +131,7 @@ var (
 	classes    = [...]string{report.SeverityInfo: "", report.SeverityWarning: "warning", report.SeverityError: "error"}
 )
 
-// lists says by which lists was judged.
+// lists says which lists were used.
 func (t *page) lists() string {
 	state := t.r.Trust()
 	text := t.l.T("none loaded")
@@ -176,8 +174,8 @@ func (t *page) signature(title string, c *report.Conclusion) section {
 	switch {
 	case c.Qualification != report.NA:
 		s.add(t.l.T("Qualification"), worth, "")
-	case c.Indication == report.TotalPassed && len(t.r.Conclusions.Signatures) == 1: // is said above
-	default: // it says nothing of the signature
+	case c.Indication == report.TotalPassed && len(t.r.Conclusions.Signatures) == 1: // already said above
+	default: // it has no verdict on the signature
 		s.detail(t.l.T("Qualification"), worth)
 	}
 	if c.TrustedList {
@@ -213,8 +211,7 @@ func (t *page) signature(title string, c *report.Conclusion) section {
 	return s
 }
 
-// findings lists the errors and warnings of a signature. Changes after signing
-// have lines of their own.
+// findings lists the errors and warnings of a signature. Changes after signing have their own rows.
 func (t *page) findings(s *section, c *report.Conclusion) {
 	for _, sev := range []report.Severity{report.SeverityError, report.SeverityWarning} {
 		for _, m := range c.Messages {
@@ -226,11 +223,11 @@ func (t *page) findings(s *section, c *report.Conclusion) {
 	}
 }
 
-// status is the state of the signer's certificate at the time judged at.
+// status is the state of the signer's certificate at the validation time.
 func (t *page) status(c *report.Conclusion) string {
 	text := t.l.T(c.SignerStatus)
 	if t.l == Italian && c.SignerStatus == "VALID" {
-		text = "VALIDO" // un certificato; the word of the table is of una firma
+		text = "VALIDO" // "un certificato" is masculine; the table has the word for "una firma"
 	}
 	if !c.RevokedAt.IsZero() {
 		text += ", " + t.date(c.RevokedAt)
@@ -238,7 +235,7 @@ func (t *page) status(c *report.Conclusion) string {
 	return text
 }
 
-// timestamp is a time-stamp of a document without a signature.
+// timestamp describes a time-stamp of an unsigned document.
 func (t *page) timestamp(c *report.Conclusion) section {
 	s := section{title: t.l.T("Time-stamp") + ": " + t.l.T(verdictWords[c.Indication])}
 	s.detail(t.l.T("By the standard"), t.l.indication(c.Indication, c.SubIndication))

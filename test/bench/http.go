@@ -284,8 +284,8 @@ func (b *bench) verifyOver(s *service) error {
 }
 
 // onAllCores does something n times and tells how often that is in a second of processor time. It
-// has all cores at once, as a server has: where they share caches and units, one that has a neighbour at work
-// is slower than one that has none.
+// has all cores at once, as a server has: where they share caches and units, one that has a
+// neighbour at work is slower than one that has none.
 func onAllCores(n int, once func() error) (rate float64, err error) {
 	errs := make([]error, runtime.GOMAXPROCS(0))
 	var left atomic.Int64

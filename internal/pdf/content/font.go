@@ -7,45 +7,42 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Font turns codes into characters, widths and outlines, as far as they are
-// known.
+// Font maps codes to characters, widths and outlines, as far as they are known.
 type Font struct {
 	Object   pdf.Object // that it was read from
 	Kind     pdf.Name   // Subtype
-	Family   string     // in small letters
+	Family   string     // in lower case
 	Embedded bool
-	// Sure: which letters its codes stand for, and how wide they are, is said as
-	// the standard has it.
+	// Sure: its encoding and widths are specified as in the standard.
 	Sure bool
 
 	simple    *[256]rune
 	widths    map[int]float64 // by code, in units of the size
-	usual     float64         // of a code that is not among them; 0: by the character
+	usual     float64         // of other codes; 0: depends on the character
 	unicode   map[uint16]string
-	two       bool // codes of two bytes
-	named     bool // readers find its glyphs by their names
+	two       bool // two-byte codes
+	named     bool // readers find its glyphs by name
 	program   *program
 	gids      []byte             // CIDToGIDMap
 	type3     map[int]pdf.Object // procedures
 	matrix    Matrix             // of a Type 3 font
 	resources *pdf.Dict          // of its procedures
-	boxes     map[glyph]pdf.Rect // outlines that were asked for
+	boxes     map[glyph]pdf.Rect // outlines already computed
 }
 
-// glyph is a glyph by its code and, where its font has none, by the resources of
-// what it is drawn by.
+// glyph is a glyph by its code and, if its font has no resources, the resources of what draws it.
 type glyph struct {
 	code int
 	res  *pdf.Dict
 }
 
-// Unknown stands for a character that cannot be told.
+// Unknown represents a character that cannot be determined.
 const Unknown = "▯"
 
-// mostPiece is what one string shows: a code may stand for a long text.
+// mostPiece bounds the text of one string: a code may map to a long text.
 const mostPiece = 4096
 
-// width is how far a code moves on.
+// width is the advance of a code.
 func (f *Font) width(code int, r rune) float64 {
 	if w, ok := f.widths[code]; ok {
 		return w
@@ -56,9 +53,8 @@ func (f *Font) width(code int, r rune) float64 {
 	return Usual(f.Family, r) / 1000
 }
 
-// Letters are the characters of a string by the encoding of its font, or, where
-// codes have two bytes, by its map to Unicode; false where a code stands for none,
-// or has next to no width.
+// Letters are the characters of a string by the encoding of its font, or, if codes have two bytes,
+// by its ToUnicode map; false if a code has no character, or almost no width.
 func (f *Font) Letters(codes string) (string, bool) {
 	var out strings.Builder
 	ok := f.Sure && (!f.two || len(codes)%2 == 0)
@@ -74,8 +70,8 @@ func (f *Font) Letters(codes string) (string, bool) {
 	return out.String(), ok
 }
 
-// UsualWidths reports whether a simple font has the widths that everybody has.
-// With others its characters can be put on top of each other.
+// UsualWidths reports whether a simple font has the standard widths. With others its characters
+// could be drawn on top of each other.
 func (f *Font) UsualWidths() bool {
 	for code, w := range f.widths {
 		r := f.simple[code&255]
@@ -86,8 +82,7 @@ func (f *Font) UsualWidths() bool {
 	return true
 }
 
-// codes calls do for each code of a string with what it stands for and how far it
-// moves on.
+// codes calls do for each code of a string with its text and advance.
 func (f *Font) codes(b []byte, do func(code int, text string, advance float64)) {
 	if f.two {
 		for i := 0; i+1 < len(b); i += 2 {
@@ -112,7 +107,7 @@ func (f *Font) codes(b []byte, do func(code int, text string, advance float64)) 
 	}
 }
 
-// Font reads a font, an object of its own or not, once.
+// Font reads a font, direct or indirect, once.
 func (w *Walker) Font(o pdf.Object) *Font {
 	switch o.(type) {
 	case pdf.Ref, *pdf.Dict:
@@ -133,7 +128,7 @@ func (w *Walker) Font(o pdf.Object) *Font {
 	}
 	f.simple, _ = Encoding("WinAnsiEncoding")
 	if d.Get("ToUnicode") != nil {
-		odd := w.Odd // what it says is no ink
+		odd := w.Odd // oddities of a font are not about ink
 		if b := w.Data(d.Get("ToUnicode")); len(b) > 0 && len(b) < 1<<20 {
 			f.unicode = ToUnicode(b)
 		}
@@ -202,7 +197,7 @@ func (w *Walker) encode(f *Font, d *pdf.Dict) {
 	case differs && w.Source.Name(e.Get("BaseEncoding")) != "":
 		base = w.Source.Name(e.Get("BaseEncoding"))
 	case !differs:
-		known = enc == nil && !f.Embedded // else it is the font's own
+		known = enc == nil && !f.Embedded // otherwise the encoding is the font's own
 	}
 	t, ok := Encoding(string(base))
 	if f.Sure = ok && known; ok && (known || differs) {
@@ -257,8 +252,8 @@ func (w *Walker) simpleWidths(f *Font, d *pdf.Dict) {
 	}
 }
 
-// composite reads the descendant of a font of two-byte codes, and the array W of
-// its widths (ISO 32000-2, 9.7.4.3).
+// composite reads the descendant of a font of two-byte codes, and its array of widths W (ISO
+// 32000-2, 9.7.4.3).
 func (w *Walker) composite(f *Font, d *pdf.Dict) *pdf.Dict {
 	f.usual = 1
 	f.Sure = w.Source.Name(d.Get("Encoding")) == "Identity-H" && len(f.unicode) > 0
@@ -279,7 +274,7 @@ func (w *Walker) composite(f *Font, d *pdf.Dict) *pdf.Dict {
 		}
 	}
 	if w.Source.Name(d.Get("Encoding")) != "Identity-H" {
-		f.gids = []byte{} // codes are not glyphs
+		f.gids = []byte{} // codes are not glyph numbers
 	}
 	widths, _ := w.Source.Array(cid.Get("W"))
 	for i := 0; i+1 < len(widths) && w.pay(1); {
@@ -307,7 +302,7 @@ func (w *Walker) composite(f *Font, d *pdf.Dict) *pdf.Dict {
 	return cid
 }
 
-// setWidth keeps the width of a code, of which there are 65,536.
+// setWidth stores the width of a code, of which there are 65,536.
 func (w *Walker) setWidth(f *Font, code int64, width float64) {
 	if w.pay(entryWork) && code >= 0 && code <= 0xffff {
 		f.widths[int(code)] = width

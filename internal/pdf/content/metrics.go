@@ -7,8 +7,8 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Widths of the characters from space to tilde, in thousandths of the size, of
-// the standard fonts that forms are filled in with.
+// Widths of the characters from space to tilde, in thousandths of the size, of the standard fonts
+// used in forms.
 var (
 	helvetica = [95]float64{
 		278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
@@ -22,8 +22,7 @@ var (
 	}
 )
 
-// Usual is how wide a character is in a font of that family, in thousandths of
-// the size.
+// Usual is the width of a character in a font of that family, in thousandths of the size.
 func Usual(family string, r rune) float64 {
 	switch {
 	case strings.HasPrefix(family, "courier"):
@@ -36,16 +35,15 @@ func Usual(family string, r rune) float64 {
 	return helvetica[r-' ']
 }
 
-// Bounds of a CMap, in bytes: what one code may stand for (Adobe Technical Note
-// 5014, 1.4), and all of them together. A range of 65,536 codes for a long text
-// would fill the memory.
+// Bounds of a CMap, in bytes: the text of one code (Adobe Technical Note 5014, 1.4), and of all of
+// them. A range of 65,536 codes with a long text would exhaust memory.
 const (
 	mostTarget = 512
 	mostMapped = 1 << 18
 )
 
-// ToUnicode reads the bfchar and bfrange sections of a CMap. One beyond the bounds
-// is none: of half a map nobody could tell which half.
+// ToUnicode reads the bfchar and bfrange sections of a CMap. A CMap beyond the bounds is ignored
+// completely: with half of it the result would be arbitrary.
 func ToUnicode(b []byte) map[uint16]string {
 	out := make(map[uint16]string)
 	left := mostMapped

@@ -10,24 +10,24 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// program is the program of an embedded font. It tells how far its outlines
-// reach, whatever the font says of itself.
+// program is an embedded font program. It has the extent of its outlines, whatever the font
+// dictionary says.
 type program struct {
 	font   *sfnt.Font // nil for Type 1, of which only all is known
 	buffer sfnt.Buffer
-	all    *pdf.Rect // of all glyphs together; nil before it was asked for
-	cff    bool      // its glyphs are not found by number
+	all    *pdf.Rect // of all glyphs together; nil until computed
+	cff    bool      // glyphs cannot be found by number
 }
 
-// Bounds on a font whose outlines are all looked at.
+// Bounds for examining all outlines of a font.
 const (
 	mostGlyphs = 8192
 	glyphWork  = 64
 	anywhere   = 1e6
 )
 
-// newProgram reads TrueType, OpenType and CFF; nil for what cannot be read.
-// Fonts in a PDF lack tables that say nothing of outlines: those are made.
+// newProgram reads TrueType, OpenType and CFF; nil if it cannot. Fonts in a PDF may lack tables
+// that have nothing to do with outlines; these are added.
 func newProgram(b []byte, pay func(int) bool) *program {
 	be := binary.BigEndian
 	tables := map[string][]byte{}
@@ -83,7 +83,7 @@ func newProgram(b []byte, pay func(int) bool) *program {
 	return nil
 }
 
-// container writes the tables that outlines need as a font.
+// container writes a font file with the tables needed for outlines.
 func container(tables map[string][]byte) []byte {
 	be := binary.BigEndian
 	tags := []string{"CFF ", "cmap", "glyf", "head", "hhea", "hmtx", "loca", "maxp", "post"}
@@ -103,8 +103,8 @@ func container(tables map[string][]byte) []byte {
 	return append(head, body...)
 }
 
-// cffGlyphs counts the glyphs of a CFF font; it is false where a matrix makes
-// them larger or smaller than their numbers say (Adobe Technical Note 5176).
+// cffGlyphs counts the glyphs of a CFF font; false if a matrix scales them (Adobe Technical Note
+// 5176).
 func cffGlyphs(b []byte) (int, bool) {
 	if len(b) < 4 {
 		return 0, false
@@ -169,8 +169,7 @@ func cffIndex(b []byte, at int) (out [][]byte, end int, ok bool) {
 	return out, offset(n), true
 }
 
-// cffDict reads the whole numbers of a DICT by operator, those of two bytes
-// beginning at 1200.
+// cffDict reads the integers of a DICT by operator, two-byte operators beginning at 1200.
 func cffDict(b []byte) (map[int][]int, bool) {
 	out := map[int][]int{}
 	var args []int
@@ -207,8 +206,8 @@ func cffDict(b []byte) (map[int][]int, bool) {
 	return out, true
 }
 
-// box is how far an outline reaches, in units of the size. Control points count
-// for points of the outline, so it is never too small.
+// box is the extent of an outline, in units of the size. Control points count as points of the
+// outline, so it is never too small.
 func (p *program) box(gid sfnt.GlyphIndex) (pdf.Rect, bool) {
 	const unit = 64
 	em := p.font.UnitsPerEm()
@@ -219,14 +218,13 @@ func (p *program) box(gid sfnt.GlyphIndex) (pdf.Rect, bool) {
 	if len(segments) == 0 {
 		return Nothing, true
 	}
-	b := segments.Bounds() // y grows downwards
+	b := segments.Bounds() // y points down
 	scale := 1 / (unit * float64(em))
 	return pdf.Rect{LLX: float64(b.Min.X) * scale, LLY: -float64(b.Max.Y) * scale, URX: float64(b.Max.X) * scale, URY: -float64(b.Min.Y) * scale}, true
 }
 
-// outline is a box around the glyph of a code: exact where the code is the number
-// of a glyph, or leads to one by the font's own map of characters, and else
-// around all glyphs.
+// outline is a box around the glyph of a code: exact if the code is a glyph number, or maps to one
+// by the font's own character map, else around all glyphs.
 func (p *program) outline(f *Font, code int, pay func(int) bool) (pdf.Rect, bool) {
 	if p.font != nil && f.two && !p.cff {
 		gid := code
@@ -270,7 +268,7 @@ func (p *program) reach(pay func(int) bool) (pdf.Rect, bool) {
 	return *p.all, p.all.URX < anywhere
 }
 
-// OwnGlyphs reports whether a font brings glyphs of its own.
+// OwnGlyphs reports whether a font has its own glyphs.
 func (f *Font) OwnGlyphs() bool { return f.Embedded || f.type3 != nil }
 
 // exact reports whether the outline of each glyph is known.
@@ -278,7 +276,7 @@ func (f *Font) exact() bool {
 	return f.type3 != nil || f.two && f.program != nil && f.program.font != nil && !f.program.cff
 }
 
-// Large reports whether a font has, or may have, glyphs that are larger than letters.
+// Large reports whether a font may have glyphs larger than letters.
 func (w *Walker) Large(o pdf.Object) bool {
 	f := w.Font(o)
 	if f == nil || !f.OwnGlyphs() {
@@ -291,6 +289,5 @@ func (w *Walker) Large(o pdf.Object) bool {
 	return !known || !letterSized(all)
 }
 
-// letterSized: with such a font it does not matter much which glyph a reader takes
-// for a code.
+// letterSized: with such a font it hardly matters which glyph a reader chooses for a code.
 func letterSized(r pdf.Rect) bool { return r.LLX > -1.5 && r.LLY > -1 && r.URX < 3 && r.URY < 2 }

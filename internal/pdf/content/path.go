@@ -11,17 +11,16 @@ import (
 // Colour is red, green and blue, from 0 to 1.
 type Colour [3]float64
 
-// Luminance is how light a colour is.
+// Luminance is the lightness of a colour.
 func (c Colour) Luminance() float64 { return 0.3*c[0] + 0.59*c[1] + 0.11*c[2] }
 
-// ink is a colour to paint with, and how many components its space has.
+// ink is a colour to paint with, and the number of components of its space.
 type ink struct {
 	Colour
 	space int
 }
 
-// set takes an operator of colour for filling; false for what is no colour of
-// the device.
+// set applies a colour operator for filling; false if it is not a device colour.
 func (i *ink) set(op string, args []pdf.Object, src Source) bool {
 	switch op {
 	case "cs":
@@ -47,7 +46,7 @@ func (i *ink) set(op string, args []pdf.Object, src Source) bool {
 	return true
 }
 
-// ColourOf is the colour that the operators g, rg and k set.
+// ColourOf is the colour set by the operators g, rg and k.
 func ColourOf(op string, v []float64) (c Colour, ok bool) {
 	if len(v) != map[string]int{"g": 1, "rg": 3, "k": 4}[op] || len(v) == 0 || slices.ContainsFunc(v, func(n float64) bool { return n < 0 || n > 1 }) {
 		return c, false
@@ -78,7 +77,7 @@ func (p *Part) Rectangular() bool {
 		q[0].Y == q[1].Y && q[1].X == q[2].X && q[2].Y == q[3].Y && q[3].X == q[0].X
 }
 
-// draw takes paths.
+// draw interprets path operators.
 func (f *follower) draw(op string, args []pdf.Object) {
 	counts := map[string]int{"re": 4, "m": 2, "l": 2, "c": 6, "v": 4, "y": 4}
 	switch op {
@@ -164,30 +163,30 @@ func (f *follower) paint(op string) {
 		f.strokes(path)
 	}
 	if clipping {
-		// The box of the path is more than what is left to see.
+		// The box of the path is larger than what remains visible.
 		f.Intricate = f.Intricate || op != "n" || len(path) != 1 || !rects
 		f.clip = Common(f.clip, all)
 	}
 }
 
-// wide is how thick lines are.
+// wide is the width of lines.
 func (f *follower) wide() float64 {
 	return max(f.width*max(math.Hypot(f.ctm[0], f.ctm[1]), math.Hypot(f.ctm[2], f.ctm[3])), 0.1)
 }
 
-// wider is a box with more around it.
+// wider is a box enlarged on all sides.
 func wider(b pdf.Rect, by float64) pdf.Rect {
 	return pdf.Rect{LLX: b.LLX - by, LLY: b.LLY - by, URX: b.URX + by, URY: b.URY + by}
 }
 
-// strokes tells of the lines of a path, each by itself.
+// strokes reports the lines of a path one by one.
 func (f *follower) strokes(path []*Part) {
 	wide := f.wide()
 	line := func(p *Part, b pdf.Rect, by float64, whole bool) {
 		f.ink(Piece{Kind: Stroke, Box: wider(b, by), Whole: whole, Width: wide, Colour: f.stroke.Colour, Part: p})
 	}
 	for _, p := range path {
-		out := wide * max(1.5, p.spike(f.limit)/2) // corners stand out
+		out := wide * max(1.5, p.spike(f.limit)/2) // corners protrude
 		for _, b := range p.boxes {
 			if p.rect {
 				line(p, b, wide/2, true)
@@ -195,20 +194,20 @@ func (f *follower) strokes(path []*Part) {
 				line(p, b, out, false)
 			}
 		}
-		if p.Closed && !p.rect && len(p.boxes) > 1 { // the line that closes it
+		if p.Closed && !p.rect && len(p.boxes) > 1 { // the closing line
 			line(p, p.Bounds(), out, false)
 		}
 	}
 }
 
-// spike is how far the sharpest corner of a part stands out, in halves of the
-// width of its lines; beyond the limit corners are cut (ISO 32000-2, 8.4.3.5).
+// spike is how far the sharpest corner of a part protrudes, in halves of the line width; beyond the
+// miter limit corners are cut (ISO 32000-2, 8.4.3.5).
 func (p *Part) spike(limit float64) (most float64) {
 	n := len(p.Points)
 	for i := range p.Points {
 		a, b, c := p.Points[i], p.Points[(i+1)%n], p.Points[(i+2)%n]
 		x, y, u, v := a.X-b.X, a.Y-b.Y, c.X-b.X, c.Y-b.Y
-		half := math.Sqrt((1 - (x*u+y*v)/(math.Hypot(x, y)*math.Hypot(u, v))) / 2) // the sine of half the angle
+		half := math.Sqrt((1 - (x*u+y*v)/(math.Hypot(x, y)*math.Hypot(u, v))) / 2) // sine of half the angle
 		if far := 1 / half; far <= limit {
 			most = max(most, far)
 		}

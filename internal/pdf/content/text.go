@@ -8,7 +8,7 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// write follows the operators of text.
+// write interprets text operators.
 func (f *follower) write(op string, args []pdf.Object) {
 	set := func(to *float64) {
 		if n, ok := f.numbers(args, 1); ok {
@@ -81,7 +81,7 @@ func (f *follower) write(op string, args []pdf.Object) {
 	}
 }
 
-// show writes strings, and moves on by the numbers between them.
+// show draws strings, and moves by the numbers between them.
 func (f *follower) show(list []pdf.Object) {
 	for _, o := range list {
 		str, isText := o.(pdf.String)
@@ -95,14 +95,14 @@ func (f *follower) show(list []pdf.Object) {
 			continue
 		}
 		if f.font == nil {
-			f.Odd = true // some readers take another font
+			f.Odd = true // some readers use another font
 			continue
 		}
 		f.string(str.Bytes)
 	}
 }
 
-// string writes the glyphs of a string.
+// string draws the glyphs of a string.
 func (f *follower) string(b []byte) {
 	m := Matrix{f.size * f.stretch, 0, 0, f.size, 0, f.rise}.Times(f.tm).Times(f.ctm)
 	var text strings.Builder
@@ -116,7 +116,7 @@ func (f *follower) string(b []byte) {
 			box = Union(box, g)
 		}
 		letter := strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || string(r) == Unknown })
-		// What a glyph is called does not count where its outline is known.
+		// If its outline is known, the name of a glyph does not matter.
 		if tall := f.font.exact() && g.Height() > 0.35; strings.TrimSpace(s) != "" || tall {
 			says = says || letter || tall
 			core = Union(core, pdf.Rect{LLX: wide, URX: wide + advance, URY: 0.6})
@@ -156,8 +156,8 @@ func (f *follower) string(b []byte) {
 	f.tm = Matrix{1, 0, 0, 1, wide * f.size * f.stretch, 0}.Times(f.tm)
 }
 
-// glyph is a box around the outline of a glyph, in units of the size; it is
-// false where nobody knows. What a font says its codes mean does not count.
+// glyph is a box around the outline of a glyph, in units of the size; false if it is unknown. The
+// meaning of its code according to the font does not matter.
 func (f *follower) glyph(font *Font, code int, advance float64) (pdf.Rect, bool) {
 	at := glyph{code: code}
 	if font.type3 != nil && font.resources == nil {
@@ -185,7 +185,7 @@ func (f *follower) glyph(font *Font, code int, advance float64) (pdf.Rect, bool)
 	return g, known
 }
 
-// procedure runs the procedure of a glyph of a Type 3 font.
+// procedure runs the glyph procedure of a Type 3 font.
 func (f *follower) procedure(font *Font, code int) (pdf.Rect, bool) {
 	proc, ok := font.type3[code]
 	if !ok {

@@ -16,8 +16,8 @@ var (
 	type1Skip   = regexp.MustCompile(`/lenIV\s+(\d)`)
 )
 
-// newType1 reads a Type 1 font (Adobe Type 1 Font Format) for how far all its
-// glyphs reach together; nil for what cannot be read.
+// newType1 reads a Type 1 font (Adobe Type 1 Font Format) for the extent of all its glyphs
+// together; nil if it cannot.
 func newType1(b []byte, pay func(int) bool) *program {
 	at := bytes.Index(b, []byte("eexec"))
 	if at < 0 || !type1Matrix.Match(b[:at]) || bytes.Count(b[:at], []byte("/FontMatrix")) != 1 || !pay(len(b)) {
@@ -65,7 +65,7 @@ func newType1(b []byte, pay func(int) bool) *program {
 			return nil
 		}
 	}
-	// A glyph that is written in another way would be missed.
+	// A glyph in another notation would be missed.
 	if m := type1Count.FindAllSubmatch(private, 2); len(m) != 1 || string(m[0][1]) != strconv.Itoa(len(glyphs)) {
 		return nil
 	}
@@ -96,7 +96,7 @@ type type1 struct {
 	left          int
 }
 
-// to moves on, and counts the point.
+// to moves the current point, and extends the box by it.
 func (g *type1) to(dx, dy float64) {
 	g.x, g.y = g.x+dx, g.y+dy
 	g.box = Union(g.box, pdf.Rect{LLX: g.x, LLY: g.y, URX: g.x, URY: g.y})
@@ -145,7 +145,7 @@ func (g *type1) run(code []byte, depth int) bool {
 	return true
 }
 
-// draw takes the operators of one byte.
+// draw interprets one-byte operators.
 func (g *type1) draw(op int) bool {
 	wants := map[int]int{1: 2, 3: 2, 4: 1, 5: 2, 6: 1, 7: 1, 8: 6, 9: 0, 13: 2, 21: 2, 22: 1, 30: 4, 31: 4}
 	n, ok := wants[op]
@@ -179,7 +179,7 @@ func (g *type1) draw(op int) bool {
 	return true
 }
 
-// escape takes the operators of two bytes.
+// escape interprets two-byte operators.
 func (g *type1) escape(op int) bool {
 	n := len(g.stack)
 	switch {
@@ -193,7 +193,7 @@ func (g *type1) escape(op int) bool {
 		g.x, g.y, g.stack = g.stack[n-4], g.stack[n-3], nil
 	case op == 12 && n >= 2 && g.stack[n-1] != 0:
 		g.stack = append(g.stack[:n-2], g.stack[n-2]/g.stack[n-1])
-	case op == 16 && n >= 2: // what a procedure was given comes back
+	case op == 16 && n >= 2: // arguments of a procedure are returned
 		count := int(g.stack[n-2])
 		if count < 0 || count > n-2 || g.stack[n-1] > 3 {
 			return false
@@ -206,7 +206,7 @@ func (g *type1) escape(op int) bool {
 			v, g.passed = g.passed[k], g.passed[:k]
 		}
 		g.stack = append(g.stack, v)
-	case op == 33: // where the point is already
+	case op == 33: // the current point is there already
 		g.stack = nil
 	default:
 		return false

@@ -20,10 +20,10 @@ type Source interface {
 	Data(s *pdf.Stream) ([]byte, error)
 }
 
-// Matrix takes x and y to ax+cy+e and bx+dy+f.
+// Matrix maps x and y to ax+cy+e and bx+dy+f.
 type Matrix [6]float64
 
-// Identity leaves everything where it is.
+// Identity changes nothing.
 var Identity = Matrix{1, 0, 0, 1, 0, 0}
 
 // Times applies m first, then n.
@@ -35,12 +35,12 @@ func (m Matrix) Times(n Matrix) Matrix {
 	}
 }
 
-// At is where a point goes.
+// At maps a point.
 func (m Matrix) At(x, y float64) (float64, float64) {
 	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
 }
 
-// Box is a box around what a rectangle becomes.
+// Box is a box around a mapped rectangle.
 func (m Matrix) Box(r pdf.Rect) pdf.Rect {
 	out := Nothing
 	for _, c := range [][2]float64{{r.LLX, r.LLY}, {r.URX, r.LLY}, {r.LLX, r.URY}, {r.URX, r.URY}} {
@@ -50,10 +50,10 @@ func (m Matrix) Box(r pdf.Rect) pdf.Rect {
 	return out
 }
 
-// upright reports whether rectangles stay rectangles.
+// upright reports whether rectangles remain rectangles.
 func (m Matrix) upright() bool { return m[1] == 0 && m[2] == 0 || m[0] == 0 && m[3] == 0 }
 
-// Nothing is the box of no ink.
+// Nothing is an empty box.
 var Nothing = pdf.Rect{LLX: math.Inf(1), LLY: math.Inf(1), URX: math.Inf(-1), URY: math.Inf(-1)}
 
 // Union is the box around two.
@@ -61,7 +61,7 @@ func Union(a, b pdf.Rect) pdf.Rect {
 	return pdf.Rect{LLX: min(a.LLX, b.LLX), LLY: min(a.LLY, b.LLY), URX: max(a.URX, b.URX), URY: max(a.URY, b.URY)}
 }
 
-// Common is what two boxes share.
+// Common is the intersection of two boxes.
 func Common(a, b pdf.Rect) pdf.Rect {
 	return pdf.Rect{LLX: max(a.LLX, b.LLX), LLY: max(a.LLY, b.LLY), URX: min(a.URX, b.URX), URY: min(a.URY, b.URY)}
 }
@@ -69,7 +69,7 @@ func Common(a, b pdf.Rect) pdf.Rect {
 // Empty reports whether a box holds nothing.
 func Empty(r pdf.Rect) bool { return !(r.LLX <= r.URX && r.LLY <= r.URY) }
 
-// Kind is what a piece of ink is.
+// Kind is the kind of a piece of ink.
 type Kind int
 
 // The kinds of ink.
@@ -84,38 +84,38 @@ const (
 // Piece is a piece of ink.
 type Piece struct {
 	Kind Kind
-	Box  pdf.Rect // around the ink, as much as is not clipped away
-	// Whole: the box is painted all over, or, for a stroke, framed.
+	Box  pdf.Rect // around the unclipped part of the ink
+	// Whole: the box is completely painted, or, for a stroke, framed.
 	Whole  bool
 	Width  float64 // of a stroke
 	Colour Colour
-	Clear  bool // one can see through it
+	Clear  bool // it is transparent
 	Clip   pdf.Rect
-	Part   *Part // of the path that is filled or stroked; its strokes share it
+	Part   *Part // of the filled or stroked path; all its strokes share it
 
-	// Of text: what it says as far as that is known, where its base line begins
-	// and ends, and the size of its letters, below 0 for mirrored ones.
+	// Of text: its characters as far as known, the start and end of its baseline, and the size of
+	// its letters, negative for mirrored ones.
 	Text           string
 	X, Y, ToX, ToY float64
 	Size, Angle    float64
-	Core           pdf.Rect // of upright text: where its letters stand
-	Says           bool     // there are letters or digits, or glyphs that may look so
+	Core           pdf.Rect // of upright text: the area of its letters
+	Says           bool     // there are letters or digits, or glyphs that may look like some
 	Font           *Font
 	Codes          string
 	Matrix         Matrix // of its letters, in units of the size
-	Shifted        bool   // its letters are raised, or moved together or apart
+	Shifted        bool   // its letters are raised, or spaced differently
 }
 
-// Part is one part of a path.
+// Part is a subpath.
 type Part struct {
-	Points        []Point // of its lines, and those that its curves are made by
+	Points        []Point // of its lines, and the control points of its curves
 	Lines, Curves int
 	Closed        bool
 	rect          bool       // it is an upright rectangle
 	boxes         []pdf.Rect // of each line and curve
 }
 
-// Point is a point in the space in which ink is told.
+// Point is a point in the space in which ink is reported.
 type Point struct{ X, Y float64 }
 
 func (p Point) box() pdf.Rect { return pdf.Rect{LLX: p.X, LLY: p.Y, URX: p.X, URY: p.Y} }
@@ -129,21 +129,21 @@ func (p *Part) Bounds() pdf.Rect {
 	return out
 }
 
-// Walker follows content.
+// Walker interprets content.
 type Walker struct {
 	Source Source
-	// Pay counts work, an operator or a byte being one; false ends the walk.
+	// Pay accounts for work, in operators or bytes; false ends the walk.
 	Pay func(n int) bool
-	// See is told of every piece of ink in turn; false ends the walk.
+	// See is called for every piece of ink in order; false ends the walk.
 	See func(Piece) bool
-	// Odd: not all was understood, so that there may be ink anywhere.
+	// Odd: something was not understood, so there may be ink anywhere.
 	Odd bool
-	// Intricate: there is more than lines, grounds and text in colours of the
-	// device, so that what is seen of it may be less, or look otherwise.
+	// Intricate: there is more than lines, backgrounds and text in device colours, so the visible
+	// result may be less, or look different.
 	Intricate bool
 	// Lost: a piece of text was clipped away.
 	Lost bool
-	// Fonts are those read before; nil for none.
+	// Fonts is a cache of fonts; may be nil.
 	Fonts map[any]*Font
 
 	forms int
@@ -151,14 +151,14 @@ type Walker struct {
 	outer blending // of what draws a form
 }
 
-// Bounds on what is followed.
+// Bounds on the content.
 const (
-	deepest    = 12 // forms and glyphs within each other
+	deepest    = 12 // nesting of forms and glyphs
 	mostForms  = 4096
 	mostSaved  = 256
 	mostPath   = 1 << 18 // numbers
-	streamWork = 256     // to find and decode a stream, beside its bytes
-	entryWork  = 32      // to keep what a code of a font stands for, or how wide it is
+	streamWork = 256     // for finding and decoding a stream, apart from its bytes
+	entryWork  = 32      // for storing the text or width of a font's code
 )
 
 func (w *Walker) pay(n int) bool {
@@ -168,7 +168,7 @@ func (w *Walker) pay(n int) bool {
 	return !w.ended
 }
 
-// Contents are the content streams of a page, one after the other.
+// Contents returns the concatenated content streams of a page.
 func (w *Walker) Contents(page *pdf.Dict) []byte {
 	o, err := w.Source.Resolve(page.Get("Contents"))
 	list, several := o.(pdf.Array)
@@ -185,7 +185,7 @@ func (w *Walker) Contents(page *pdf.Dict) []byte {
 	return all
 }
 
-// Data is what a stream holds; nothing where it cannot be read.
+// Data returns the data of a stream; nothing if it cannot be read.
 func (w *Walker) Data(o pdf.Object) []byte {
 	if !w.pay(streamWork) {
 		return nil
@@ -215,13 +215,13 @@ func (w *Walker) dict(o pdf.Object) *pdf.Dict {
 	return d
 }
 
-// names are the entries of a dictionary of resources that were asked for.
+// names caches entries of a resource dictionary.
 type names struct {
 	dict  *pdf.Dict
 	known map[pdf.Name]pdf.Object
 }
 
-// find is an entry; a dictionary is gone through once for each of its names.
+// find returns an entry; the dictionary is searched once per name.
 func (w *Walker) find(n names, o pdf.Object) pdf.Object {
 	name, _ := o.(pdf.Name)
 	found, ok := n.known[name]
@@ -232,7 +232,7 @@ func (w *Walker) find(n names, o pdf.Object) pdf.Object {
 	return found
 }
 
-// state is what a content stream can save and bring back.
+// state is the graphics state that a content stream can save and restore.
 type state struct {
 	ctm                             Matrix
 	clip                            pdf.Rect
@@ -242,14 +242,14 @@ type state struct {
 	size, leading, rise             float64
 	stretch, charSpread, wordSpread float64
 	hidden, outlined                bool    // text
-	limit                           float64 // of the spikes at corners
+	limit                           float64 // miter limit
 	blending
 }
 
-// blending says how one sees through what is drawn.
+// blending is the transparency of what is drawn.
 type blending struct{ clear, multiply bool }
 
-// follower follows one stream.
+// follower interprets one stream.
 type follower struct {
 	*Walker
 	state
@@ -264,8 +264,8 @@ type follower struct {
 	depth          int
 }
 
-// Follow draws content with its resources; base takes its space to the one in
-// which ink is told, and clip bounds it there.
+// Follow draws content with its resources; base maps its space to that in which ink is reported,
+// and clip is in the latter.
 func (w *Walker) Follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect) {
 	w.follow(data, res, base, clip, 0)
 }
@@ -287,7 +287,7 @@ func (w *Walker) follow(data []byte, res *pdf.Dict, base Matrix, clip pdf.Rect, 
 	w.Odd = w.Odd || !whole
 }
 
-// numbers are the operands where all of them are numbers, and as many.
+// numbers returns n operands if all of them are numbers.
 func (f *follower) numbers(args []pdf.Object, n int) ([]float64, bool) {
 	out := make([]float64, 0, n)
 	for _, o := range args {
@@ -355,7 +355,7 @@ func (f *follower) do(op string, args []pdf.Object) {
 	}
 }
 
-// ink tells of a piece, as much of it as is not clipped away.
+// ink reports the unclipped part of a piece.
 func (f *follower) ink(p Piece) {
 	p.Box, p.Clip, p.Clear = Common(p.Box, f.clip), f.clip, f.clear || f.multiply && p.Kind == Fill && p.Colour.Luminance() > 0.5
 	if Empty(p.Box) || f.ended {
@@ -367,7 +367,7 @@ func (f *follower) ink(p Piece) {
 	}
 }
 
-// graphics takes what a graphics state sets of what is followed here.
+// graphics applies the relevant parameters of a graphics state.
 func (f *follower) graphics(name pdf.Object) {
 	if f.res == nil {
 		f.Intricate = true
@@ -406,7 +406,7 @@ func (f *follower) graphics(name pdf.Object) {
 	}
 }
 
-// plain reports whether an entry of a graphics state leaves everything as it is.
+// plain reports whether an entry of a graphics state has no effect.
 func (f *follower) plain(e pdf.Entry) bool {
 	v, err := f.Source.Resolve(e.Value)
 	if err != nil {
@@ -428,7 +428,7 @@ func (f *follower) plain(e pdf.Entry) bool {
 	return false
 }
 
-// object draws a picture as a box, and what stands in a form.
+// object draws a picture as a box, and the content of a form.
 func (f *follower) object(o pdf.Object) {
 	o, err := f.Source.Resolve(o)
 	s, ok := o.(*pdf.Stream)
@@ -489,10 +489,9 @@ func matrixOf(src Source, o pdf.Object) (Matrix, bool) {
 	return m, true
 }
 
-// FormMatrix takes the space of an annotation's appearance to that of the page
-// (ISO 32000-2, 12.5.5), the form's own matrix not included. It is false where
-// readers differ in what they make of its box and matrix; one without an area shows
-// nothing.
+// FormMatrix maps the space of an annotation's appearance to that of the page (ISO 32000-2,
+// 12.5.5), not including the form's own matrix. ok is false if readers interpret its box and matrix
+// differently; an appearance without area shows nothing.
 func FormMatrix(src Source, s *pdf.Stream, rect pdf.Rect) (m Matrix, shows, ok bool) {
 	box, ok := src.Rect(s.Dict.Get("BBox"))
 	m = Identity

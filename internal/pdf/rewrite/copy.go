@@ -13,25 +13,25 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Edit changes an object on its way into the new document.
+// Edit changes an object while it is copied.
 type Edit func(*pdf.Dict)
 
-// Copier copies objects of a document into a new file, under new numbers: each
-// once, and only what is asked for and what that refers to.
+// Copier copies objects of a document into a new file, with new numbers: each once, and only
+// requested objects and what they refer to.
 type Copier struct {
 	Doc *pdf.Document
 	Out *pdf.File
-	// Entry, where there is one, is given every entry of a dictionary before it is
-	// copied; false leaves the entry out.
+	// Entry, if set, is called for every dictionary entry before it is copied; false omits the
+	// entry.
 	Entry func(d *pdf.Dict, e pdf.Entry) (pdf.Entry, bool)
-	// Refs is where objects go; zero: nowhere.
+	// Refs maps old to new references; zero: not copied.
 	Refs map[pdf.Ref]pdf.Ref
-	// Edits are made to the copies of dictionaries.
+	// Edits are applied to the copies of dictionaries.
 	Edits map[pdf.Ref][]Edit
-	// Mend writes streams anew that readers decode in different ways.
+	// Mend rewrites streams that readers decode differently.
 	Mend bool
 
-	queue []pdf.Ref // objects with a place that are not written yet
+	queue []pdf.Ref // objects with a new number that are not written yet
 }
 
 // NewCopier copies from doc to out.
@@ -39,11 +39,10 @@ func NewCopier(doc *pdf.Document, out *pdf.File) *Copier {
 	return &Copier{Doc: doc, Out: out, Refs: map[pdf.Ref]pdf.Ref{}, Edits: map[pdf.Ref][]Edit{}}
 }
 
-// refSize is about what is held of every object: its places, old and new.
+// refSize is roughly the memory per object, for its old and new reference.
 const refSize = 96
 
-// Ref is the new place of an object, which is going to be written. What
-// nothing defines is null, as it always was.
+// Ref is the new reference of an object, which is then written. An undefined object remains null.
 func (c *Copier) Ref(old pdf.Ref) pdf.Object {
 	place, known := c.Refs[old]
 	if !known {
@@ -52,7 +51,7 @@ func (c *Copier) Ref(old pdf.Ref) pdf.Object {
 			c.queue = append(c.queue, old)
 		}
 		c.Refs[old] = place
-		_ = c.Doc.Budget().Spend(refSize) // Drain looks whether it sufficed
+		_ = c.Doc.Budget().Spend(refSize) // Drain checks the budget
 	}
 	if place.IsZero() {
 		return nil
@@ -60,7 +59,7 @@ func (c *Copier) Ref(old pdf.Ref) pdf.Object {
 	return place
 }
 
-// Drain writes all that was asked for, and what that asks for.
+// Drain writes all requested objects and what they refer to.
 func (c *Copier) Drain() error {
 	for len(c.queue) > 0 {
 		last := len(c.queue) - 1
@@ -96,8 +95,8 @@ func (c *Copier) put(old pdf.Ref) error {
 	return c.Out.Put(c.Refs[old], o)
 }
 
-// readable makes null of an object that cannot be read, as readers do. What is
-// no fault of the object stays an error.
+// readable turns an unreadable object into null, as readers do. Errors other than malformed input
+// are returned.
 func readable(o pdf.Object, err error) (pdf.Object, error) {
 	var m *ades.MalformedError
 	if err == nil || errors.Is(err, limits.ErrBudget) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &m) {
@@ -106,7 +105,7 @@ func readable(o pdf.Object, err error) (pdf.Object, error) {
 	return nil, nil
 }
 
-// putStream copies the data as they are encoded, but for their encryption.
+// putStream copies the encoded data, without encryption.
 func (c *Copier) putStream(place pdf.Ref, st *pdf.Stream) error {
 	if c.Mend {
 		mended, err := c.Doc.Mended(st)
@@ -134,8 +133,7 @@ func (c *Copier) putStream(place pdf.Ref, st *pdf.Stream) error {
 	return c.Out.Put(place, &pdf.Stream{Dict: d, Data: data})
 }
 
-// withoutCrypt takes out the crypt filter, which is always the first: the data
-// are in clear now.
+// withoutCrypt removes the crypt filter, which is always the first: the data is decrypted now.
 func withoutCrypt(d *pdf.Dict) *pdf.Dict {
 	switch f := d.Get("Filter").(type) {
 	case pdf.Name:
@@ -173,8 +171,8 @@ func (c *Copier) Object(o pdf.Object) pdf.Object {
 	return plain(o)
 }
 
-// plain writes a whole number of more than 32 bits with a point: its value is the
-// same, and no reader takes a part of it.
+// plain writes an integer of more than 32 bits with a decimal point: its value is the same, and no
+// reader truncates it.
 func plain(o pdf.Object) pdf.Object {
 	switch n := o.(type) {
 	case pdf.Integer:
@@ -189,7 +187,7 @@ func plain(o pdf.Object) pdf.Object {
 	return o
 }
 
-// Dict copies a dictionary: each key once, with the value that counts.
+// Dict copies a dictionary: each key once, with the effective value.
 func (c *Copier) Dict(d *pdf.Dict) *pdf.Dict {
 	out := &pdf.Dict{Entries: make([]pdf.Entry, 0, len(d.Entries))}
 	for _, e := range entries(d) {
@@ -204,8 +202,8 @@ func (c *Copier) Dict(d *pdf.Dict) *pdf.Dict {
 	return out
 }
 
-// entries are those of a dictionary that count: of a key that is repeated the
-// last, as most readers take it.
+// entries returns the effective entries of a dictionary: the last one of a repeated key, as in most
+// readers.
 func entries(d *pdf.Dict) []pdf.Entry {
 	if len(d.Repeated()) == 0 {
 		return d.Entries
@@ -223,7 +221,7 @@ func entries(d *pdf.Dict) []pdf.Entry {
 	return out
 }
 
-// Info is the document information, where there is some.
+// Info is the document information dictionary, if there is one.
 func (c *Copier) Info() (pdf.Object, bool) {
 	o := c.Doc.Trailer().Get("Info")
 	d, err := c.Doc.Dict(o)

@@ -9,8 +9,8 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Open opens a document that is to be written anew, as other readers find it: by
-// its tables, or, where these lead to less, by the objects that stand in the file.
+// Open opens a document to be rewritten like other readers do: by its tables, or, if these lead to
+// less, by scanning for objects.
 func Open(ctx context.Context, src ades.Source, password string) (*pdf.Document, error) {
 	d, err := pdf.Open(src, pdf.Options{Password: password, Context: ctx, Repair: true, Lenient: true})
 	if err != nil {
@@ -40,10 +40,10 @@ func Open(ctx context.Context, src ades.Source, password string) (*pdf.Document,
 	return d, nil
 }
 
-// sight is how much of a document can be seen.
+// sight is how much of a document can be read.
 type sight struct {
 	pages int
-	lost  int // objects that are referred to, and cannot be read or are in no table
+	lost  int // objects referred to that cannot be read or are in no table
 }
 
 func survey(d *pdf.Document) (sight, error) {

@@ -8,24 +8,24 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// page is a page and what stands above it. Both are shared: a document may
-// show one page a million times.
+// page is a page with its inherited attributes. Both dictionaries are shared: a document may list
+// one page a million times.
 type page struct {
-	ref   pdf.Ref // zero for one that stands in its parent's Kids itself
+	ref   pdf.Ref // zero for one that is direct in its parent's Kids
 	dict  *pdf.Dict
-	above *pdf.Dict // what it may inherit
+	above *pdf.Dict // the attributes it may inherit
 }
 
-// inherited are the entries of a page that may stand in the nodes above it.
+// inherited are the inheritable entries of a page.
 var inherited = []pdf.Name{"Resources", "MediaBox", "CropBox", "Rotate"}
 
-// tree is a page tree as a reader walks it that goes down from the root.
+// tree is a page tree as read from the root down.
 type tree struct {
 	doc     *pdf.Document
 	pages   []page
 	nodes   map[pdf.Ref]bool
 	leaves  map[pdf.Ref]bool
-	crooked bool // other readers may find other pages, or inherit something else
+	crooked bool // other readers may find other pages, or inherit other attributes
 	visits  int
 }
 
@@ -44,10 +44,9 @@ func readTree(d *pdf.Document) (*tree, error) {
 	return t, nil
 }
 
-// visit walks over a node and what is below it. Readers find a page by the counts
-// of the nodes, by walking over the kids, or upwards from the page; they agree
-// where each kid is an object of its own, is what its Type says, is counted, and
-// names the node that lists it.
+// visit traverses a node and its descendants. Readers find a page by the counts of the nodes, by
+// traversing the kids, or upwards from the page; they agree if each kid is indirect, has the right
+// Type, is counted, and names the node that lists it as its parent.
 func (t *tree) visit(o, parent pdf.Object, above *pdf.Dict, depth int) error { //nolint:gocyclo // one page tree, top to bottom
 	t.visits++
 	if depth > limits.PDFDepth || t.visits > limits.PDFObjects || len(t.pages) > limits.PDFFields {
@@ -59,11 +58,11 @@ func (t *tree) visit(o, parent pdf.Object, above *pdf.Dict, depth int) error { /
 		return err
 	}
 	d, ok := v.(*pdf.Dict)
-	if !ok { // a kid that is nothing shows nothing
+	if !ok { // a null kid shows nothing
 		t.crooked = true
 		return nil
 	}
-	for _, key := range inherited { // to some readers what leads to nothing is there, and nothing is handed down
+	for _, key := range inherited { // some readers treat null entries as present and do not inherit
 		if v, err := readable(t.doc.Resolve(d.Get(key))); err == nil && v == nil && d.Has(key) && above.Get(key) != nil {
 			t.crooked = true
 			d = d.Clone()
@@ -93,7 +92,7 @@ func (t *tree) visit(o, parent pdf.Object, above *pdf.Dict, depth int) error { /
 		return nil
 	}
 	if t.nodes[ref] || t.leaves[ref] {
-		t.crooked = true // it turns back on itself: readers stop there
+		t.crooked = true // a cycle: readers stop there
 		return nil
 	}
 	if indirect {
@@ -117,7 +116,7 @@ func (t *tree) visit(o, parent pdf.Object, above *pdf.Dict, depth int) error { /
 	return nil
 }
 
-// whole is a page with what it inherits.
+// whole is a page with its inherited attributes.
 func (p page) whole() *pdf.Dict {
 	out := p.dict.Clone()
 	for _, key := range inherited {
@@ -128,10 +127,10 @@ func (p page) whole() *pdf.Dict {
 	return out
 }
 
-// flatten puts all pages under one node, each with what it inherits.
+// flatten puts all pages under one node, each with its inherited attributes.
 func (c *Copier) flatten(t *tree, node pdf.Ref) error {
 	for ref := range t.nodes {
-		c.Refs[ref] = pdf.Ref{} // whatever points to it points to nothing
+		c.Refs[ref] = pdf.Ref{} // references to it become null
 	}
 	places := make([]pdf.Ref, len(t.pages))
 	kids := make(pdf.Array, len(t.pages))
@@ -156,8 +155,8 @@ func (c *Copier) flatten(t *tree, node pdf.Ref) error {
 	return c.Out.Put(node, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Kids"), kids, pdf.Name("Count"), pdf.Integer(len(kids))))
 }
 
-// Crooked says in words what is wrong with a page tree that readers can walk in
-// different ways, or inherit by in different ways; empty for any other.
+// Crooked describes what is wrong with a page tree that readers traverse, or inherit from, in
+// different ways; empty for any other.
 func Crooked(d *pdf.Document) (string, error) {
 	t, err := readTree(d)
 	if _, bad := readable(nil, err); bad != nil {

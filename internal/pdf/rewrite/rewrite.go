@@ -1,10 +1,9 @@
-// Package rewrite writes a PDF anew (ISO 32000-2:2020): the same objects, as they
-// are read here, each defined once, with one table of cross-references and one
-// page tree that every reader walks in the same way. Nothing is drawn or left out
-// that the document refers to; streams are copied as they are encoded, but for
-// those that readers decode in different ways ([pdf.Document.Mended]).
+// Package rewrite rewrites a PDF (ISO 32000-2:2020): the same objects, as read by package pdf, each
+// defined once, with one cross-reference table and one page tree that every reader traverses alike.
+// Nothing is rendered, and nothing that the document refers to is left out; streams are copied
+// encoded, except for those that readers decode differently ([pdf.Document.Mended]).
 //
-// Signatures do not survive that, so callers look for them first.
+// Signatures do not survive that, so callers must look for them first.
 package rewrite
 
 import (
@@ -16,8 +15,8 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Write writes a document anew. One that is encrypted stays so, under the same
-// passwords and with the same permissions.
+// Write rewrites a document. An encrypted one remains encrypted, with the same passwords and
+// permissions.
 func Write(w io.Writer, d *pdf.Document) error {
 	out := pdf.NewFile(Bound(w, MostOf(d)), version(d))
 	if err := out.EncryptLike(d); err != nil {
@@ -28,16 +27,15 @@ func Write(w io.Writer, d *pdf.Document) error {
 	return write(out, c)
 }
 
-// Encrypt writes a document anew that is not encrypted, with AES-256 under a
-// password, by the handler of ISO 32000-2 (revision 6): that of Adobe's extension
-// before it can be guessed too fast.
+// Encrypt rewrites an unencrypted document with AES-256 under a password, by the handler of ISO
+// 32000-2 (revision 6), since passwords can be guessed too fast with that of Adobe's extension.
 func Encrypt(w io.Writer, d *pdf.Document, password string) error {
 	out := pdf.NewFile(Bound(w, MostOf(d)), "2.0")
 	if err := out.Encrypt(password); err != nil {
 		return fmt.Errorf("encrypt PDF: %w", err)
 	}
 	c := NewCopier(d, out)
-	// A version of the catalog's would take back that of the header.
+	// A version in the catalog would override that of the header.
 	c.Edits[d.Root()] = []Edit{func(c *pdf.Dict) { c.Delete("Version") }}
 	return write(out, c)
 }
@@ -56,7 +54,7 @@ func write(out *pdf.File, c *Copier) error {
 	return nil
 }
 
-// document asks for everything but what only the trailer names.
+// document requests everything but what only the trailer refers to.
 func (c *Copier) document() error {
 	t, err := readTree(c.Doc)
 	if err != nil {
@@ -80,8 +78,7 @@ func (c *Copier) document() error {
 	return nil
 }
 
-// ofFile are the entries of a trailer that speak of the file and not of the
-// document.
+// ofFile are the trailer entries about the file, as opposed to the document.
 var ofFile = []pdf.Name{
 	"Root", "Info", "ID", "Encrypt", "Size", "Prev", "XRefStm", "Type", "W", "Index", "Length", "Filter", "DecodeParms", "DL", "F", "DP",
 }
@@ -104,7 +101,7 @@ func (c *Copier) trailer() *pdf.Dict {
 	return t
 }
 
-// identifier is the ID of a document; nil where it has none that can be kept.
+// identifier is the ID of a document; nil if it has no usable one.
 func identifier(d *pdf.Document) pdf.Array {
 	list, err := d.Array(d.Trailer().Get("ID"))
 	if err != nil || len(list) == 0 {
@@ -121,22 +118,22 @@ func identifier(d *pdf.Document) pdf.Array {
 	return pdf.Array{pdf.String{Bytes: first, Hex: true}, pdf.String{Bytes: second, Hex: true}}
 }
 
-// version is that of the header: standards such as PDF/A ask for one.
+// version is that of the header: standards such as PDF/A require a certain one.
 func version(d *pdf.Document) string {
 	head := make([]byte, 8)
-	n, _ := d.ReadAt(head, 0) // a short read is no version
+	n, _ := d.ReadAt(head, 0) // a short read yields no version
 	if n == len(head) && (head[5] == '1' || head[5] == '2') && head[6] == '.' && head[7] >= '0' && head[7] <= '9' {
 		return string(head[5:])
 	}
 	return "1.7"
 }
 
-// MostOf bounds what is written of a document: its streams are in the file once,
-// and the rest of its objects, where they are compressed, grow by less than this.
-// But streams can overlap, and pages repeat.
+// MostOf bounds the size of a rewritten document: its streams are in the file once, and its other
+// objects, if compressed, grow by less than this. But streams may overlap, and pages may be
+// repeated.
 func MostOf(d *pdf.Document) int64 { return 128<<20 + 8*d.Size() }
 
-// Bound is a writer that refuses to write more than n bytes.
+// Bound is a writer that fails after n bytes.
 func Bound(w io.Writer, n int64) io.Writer { return &bounded{w: w, left: n} }
 
 type bounded struct {

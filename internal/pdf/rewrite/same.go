@@ -10,11 +10,10 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Same says whether a copy says what the document says, as both are read here: as
-// many pages, and everything that they, the catalog and the document information
-// refer to equal, object by object, streams byte for byte, or as they were mended.
-// What the page tree itself says, beyond what its pages inherit, is not compared.
-// The error names the first difference.
+// Same checks that a copy equals the document, as read by package pdf: the same number of pages,
+// and everything that they, the catalog and the document information refer to is equal, object by
+// object, with streams equal byte for byte, or as mended. The page tree itself, apart from
+// inherited attributes, is not compared. The error names the first difference.
 func Same(doc, copied *pdf.Document) error {
 	s := &sameness{docs: [2]*pdf.Document{doc, copied}, to: map[pdf.Ref]pdf.Ref{}, from: map[pdf.Ref]pdf.Ref{}}
 	for i, d := range s.docs {
@@ -48,7 +47,7 @@ type sameness struct {
 	docs     [2]*pdf.Document
 	trees    [2]*tree
 	to, from map[pdf.Ref]pdf.Ref
-	queue    []pdf.Ref // pairs that were met and are still to be compared, by the document's
+	queue    []pdf.Ref // pairs still to be compared, by the document's reference
 }
 
 func (s *sameness) catalogs() error {
@@ -99,7 +98,7 @@ func (s *sameness) drain() error {
 	return nil
 }
 
-// ErrOther says that a copy is not the same.
+// ErrOther: a copy differs.
 var ErrOther = errors.New("has another value")
 
 func (s *sameness) objects(a, b pdf.Object) error {
@@ -156,8 +155,8 @@ func (s *sameness) objects(a, b pdf.Object) error {
 	return nil
 }
 
-// refs wants each object to have one counterpart. A reference to nothing is null
-// in the copy; one to a node of the page tree may be.
+// refs checks that each object has one counterpart. A reference to an undefined object is null in
+// the copy; one to a node of the page tree may be.
 func (s *sameness) refs(x pdf.Ref, b pdf.Object) error {
 	y, ok := b.(pdf.Ref)
 	node := s.trees[0].nodes[x]
@@ -187,7 +186,7 @@ func (s *sameness) refs(x pdf.Ref, b pdf.Object) error {
 	return s.docs[0].Budget().Spend(refSize)
 }
 
-// dicts takes null for absent, as ISO 32000 does.
+// dicts treats null as absent, like ISO 32000.
 func (s *sameness) dicts(a, b *pdf.Dict, but ...pdf.Name) error {
 	left := map[pdf.Name]pdf.Object{}
 	for _, e := range entries(b) {
