@@ -17,7 +17,6 @@ import (
 // act is what cannot be undone. It is asked about on a page of its own, which names
 // the thing and says what is lost; only the form of that page does it.
 type act struct {
-	method, segment string // scope that it needs, if any
 	// find is the thing, or why it cannot be done to it.
 	find  func(d *Desk, v *visit, id string) (*thing, error)
 	title look.Text // with the name of the thing
@@ -54,7 +53,7 @@ var revocations = []reason{
 
 var acts = map[string]*act{
 	"revoke": {
-		method: http.MethodPost, segment: "certificates", find: certificateIn(enroll.Done, enroll.Suspended), reasons: revocations,
+		find: certificateIn(enroll.Done, enroll.Suspended), reasons: revocations,
 		title: look.T("Revoke the certificate of %s?", "Revocare il certificato di %s?"),
 		loss: look.T("The certificate is revoked for good and its key is erased. Nobody can sign with it again, and no one can bring it back. Documents that were signed before stay signed. If you are not sure, suspend it instead.",
 			"Il certificato è revocato per sempre e la sua chiave è cancellata. Nessuno potrà più firmare con esso né ripristinarlo. I documenti già firmati restano firmati. Nel dubbio, sospendilo."),
@@ -65,7 +64,7 @@ var acts = map[string]*act{
 		},
 	},
 	"cancel": {
-		method: http.MethodPost, segment: "certificates", find: certificateIn(enroll.Ordered, enroll.Registering),
+		find:  certificateIn(enroll.Ordered, enroll.Registering),
 		title: look.T("Cancel the order for %s?", "Annullare l'ordine per %s?"),
 		loss: look.T("The link of the holder ends and what was handed in is erased. The price goes back to the wallet. A new order begins from the start.",
 			"Il collegamento del titolare finisce e ciò che ha inviato viene cancellato. Il prezzo torna nel portafoglio. Un nuovo ordine ricomincia da capo."),
@@ -76,7 +75,7 @@ var acts = map[string]*act{
 		},
 	},
 	"token": {
-		method: http.MethodDelete, segment: "tokens", find: (*Desk).tokenNamed,
+		find:  (*Desk).tokenNamed,
 		title: look.T("Revoke the token %s?", "Revocare il token %s?"),
 		loss: look.T("Programs that use this token, or one that it made, are refused at once. A revoked token never works again: they need a new one.",
 			"I programmi che usano questo token, o uno creato da esso, sono rifiutati subito. Un token revocato non funziona più: ne serve uno nuovo."),
@@ -93,7 +92,7 @@ var acts = map[string]*act{
 		},
 	},
 	"stop": {
-		method: http.MethodDelete, segment: "signatures", find: (*Desk).requestThatWaits,
+		find:  (*Desk).requestThatWaits,
 		title: look.T("Cancel the request %s?", "Annullare la richiesta %s?"),
 		loss: look.T("Nobody can sign any more, the links of the signers end, and whoever was invited is told. Signatures that were given already do not count.",
 			"Nessuno potrà più firmare, i link dei firmatari finiscono e chi era stato invitato viene avvisato. Le firme già date non valgono."),
@@ -103,7 +102,7 @@ var acts = map[string]*act{
 		},
 	},
 	"record": {
-		method: http.MethodDelete, segment: "signatures", find: (*Desk).recordThatEnded,
+		find:  (*Desk).recordThatEnded,
 		title: look.T("Delete the record %s?", "Eliminare la pratica %s?"),
 		loss: look.T("The documents, signed ones too, and the history are deleted. Nobody can get them back from here: download what you want to keep first.",
 			"I documenti, anche quelli firmati, e la storia vengono eliminati. Da qui nessuno potrà riaverli: scarica prima ciò che vuoi conservare."),
@@ -113,7 +112,7 @@ var acts = map[string]*act{
 		},
 	},
 	"person": {
-		method: http.MethodPost, segment: peopleSegment, find: (*Desk).personNamed,
+		find:  (*Desk).personNamed,
 		title: look.T("Remove %s?", "Rimuovere %s?"),
 		loss: look.T("The person is logged out everywhere and cannot log in again. Tokens that the person made in the console end too, and programs that use them are refused. What the person signed or decided stays. To come back, the person has to be invited anew.",
 			"La persona viene disconnessa ovunque e non può più accedere. Finiscono anche i token che ha creato nella console, e i programmi che li usano sono rifiutati. Ciò che ha firmato o deciso resta. Per tornare deve essere invitata di nuovo."),
@@ -133,7 +132,7 @@ var acts = map[string]*act{
 		},
 	},
 	"template": {
-		method: http.MethodDelete, segment: "templates", find: (*Desk).templateNamed,
+		find:  (*Desk).templateNamed,
 		title: look.T("Delete the template %s?", "Eliminare il modello %s?"),
 		loss: look.T("The document and its places are deleted. Requests that were made from it go on.",
 			"Il documento e i suoi posti vengono eliminati. Le richieste già create da esso proseguono."),
@@ -159,11 +158,6 @@ type confirmPage struct {
 func (d *Desk) asks(name string) page {
 	a := acts[name]
 	return func(v *visit) error {
-		if a.segment != "" {
-			if err := d.need(v, a.method, a.segment); err != nil {
-				return err
-			}
-		}
 		sent := v.r.Method == http.MethodPost
 		chosen := ""
 		if sent {
@@ -311,9 +305,6 @@ type templatesPage struct {
 }
 
 func (d *Desk) templates(v *visit) error {
-	if err := d.need(v, http.MethodGet, "templates"); err != nil {
-		return err
-	}
 	p := &templatesPage{Head: d.head(v, look.T("Templates", "Modelli")), Notice: notices[v.r.URL.Query().Get("done")], MayDelete: d.may(v, http.MethodDelete, "templates")}
 	var err error
 	if p.Rows, err = d.People.ListTemplates(v.ctx(), v.accountID(), "", 0, mostTemplates); err != nil {

@@ -10,6 +10,7 @@ import (
 	"mime/quotedprintable"
 	"net/http"
 	"net/mail"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,8 +118,7 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 		if !errors.As(refused, &no) || no.Code == fault.ScopeLacking {
 			return refused
 		}
-		p.Alert, p.Code = look.Sentence(refused), int(no.Code)
-		p.Alert.English, p.Alert.Italian = sentence(p.Alert.English), sentence(p.Alert.Italian)
+		p.Alert, p.Code = asSentence(look.Sentence(refused)), int(no.Code)
 		status = no.HTTP()
 	}
 	d.pages.Render(v.w, v.r, status, "invite", p)
@@ -186,16 +186,9 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 	default:
 		title = titleOf(p.files)
 	}
-	members := map[string]jsontext.Value{}
-	for name, value := range map[string]any{"title": title, "description": f["message"], "signers": signers, "options": options} {
-		if value == "" {
-			continue
-		}
-		b, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		members[name] = b
+	members, err := membersOf(map[string]any{"title": title, "description": f["message"], "signers": signers, "options": options})
+	if err != nil {
+		return nil, err
 	}
 	req, err := d.Signing.Requests.ParsePeopleFiles(request.SES, members, p.files, from, p.spool, d.People.Rules())
 	if err != nil {
@@ -358,13 +351,7 @@ func (d *Desk) follow(v *visit, p *recordPage) {
 	}
 }
 
-func (d *Desk) remind(v *visit) error {
-	if err := d.need(v, http.MethodPost, request.SES); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) remind(v *visit, _ url.Values) error {
 	r, err := d.People.Remind(v.ctx(), v.accountID(), v.r.PathValue("id"), v.r.PathValue("signer"))
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/mail"
+	"net/url"
 	"strings"
 
 	"rogito.dev/rogito/server/internal/enroll"
@@ -47,9 +48,6 @@ var methodNames = map[string]look.Text{
 func (d *Desk) showOrder(v *visit) error { return d.renderOrder(v, http.StatusOK, values{}, nil) }
 
 func (d *Desk) renderOrder(v *visit, status int, f values, refused error) error {
-	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
-		return err
-	}
 	p := &orderPage{Head: d.head(v, look.T("New certificate", "Nuovo certificato")), As: v.accountID(), Key: rand.Text(), F: f}
 	prices := d.Billing.Prices()
 	p.Price, p.VAT = prices.Certificate.String(), prices.VAT
@@ -80,14 +78,7 @@ func (d *Desk) renderOrder(v *visit, status int, f values, refused error) error 
 }
 
 // order takes the form. It is carried out once, however often it is sent.
-func (d *Desk) order(v *visit) error {
-	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
-		return err
-	}
-	posted, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) order(v *visit, posted url.Values) error {
 	f, sum := values{}, sha256.New()
 	for _, name := range orderFields {
 		f[name] = strings.TrimSpace(clip(posted.Get(name), 300))
@@ -205,14 +196,7 @@ func (d *Desk) mayMail(v *visit) bool {
 }
 
 // sendLink mails the link of an order.
-func (d *Desk) sendLink(v *visit) error {
-	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
-		return err
-	}
-	f, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) sendLink(v *visit, f url.Values) error {
 	c, err := d.ordered(v)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -56,17 +57,14 @@ func (d *Desk) renderPasskeys(v *visit, status int, refused look.Text) error {
 }
 
 // addPasskey takes what the browser made.
-func (d *Desk) addPasskey(v *visit) error {
-	f, err := form(v)
+func (d *Desk) addPasskey(v *visit, f url.Values) error {
 	switch {
-	case err != nil:
-		return err
 	case v.Member == nil:
 		return notAPerson
 	case !v.fresh():
 		return logInAgain
 	}
-	err = d.Members.AddPasskey(v.ctx(), v.Member, member.Proof{Passkey: []byte(f.Get("passkey")), Party: d.Party(v.r)})
+	err := d.Members.AddPasskey(v.ctx(), v.Member, member.Proof{Passkey: []byte(f.Get("passkey")), Party: d.Party(v.r)})
 	if errors.Is(err, member.ErrPasskey) {
 		d.Site.Log.WarnContext(v.ctx(), "a passkey was not accepted", "error", err)
 		return d.renderPasskeys(v, http.StatusUnprocessableEntity, look.T("The passkey was not accepted. Try again.", "La passkey non è stata accettata. Riprova."))

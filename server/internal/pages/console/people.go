@@ -4,6 +4,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -90,14 +91,7 @@ func (d *Desk) lineage(v *visit) (string, error) {
 	return d.Accounts.Root(v.ctx(), v.Caller.TokenID)
 }
 
-func (d *Desk) invitePerson(v *visit) error {
-	if err := d.need(v, http.MethodPost, peopleSegment); err != nil {
-		return err
-	}
-	f, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) invitePerson(v *visit, f url.Values) error {
 	lineage, err := d.lineage(v)
 	if err != nil {
 		return err
@@ -110,8 +104,7 @@ func (d *Desk) invitePerson(v *visit) error {
 			return oops
 		}
 		p.Name, p.Email, p.Roles = clip(f.Get("name"), 200), clip(f.Get("email"), 300), roleOptions(v, member.Role(f.Get("role")))
-		p.Alert, p.Code = look.Sentence(err), int(no.Code)
-		p.Alert.English, p.Alert.Italian = sentence(p.Alert.English), sentence(p.Alert.Italian)
+		p.Alert, p.Code = asSentence(look.Sentence(err)), int(no.Code)
 		d.pages.Render(v.w, v.r, http.StatusUnprocessableEntity, "people", p)
 		return nil
 	}
@@ -121,27 +114,14 @@ func (d *Desk) invitePerson(v *visit) error {
 	return d.done(v, "/console/people", "invited")
 }
 
-func (d *Desk) changeRole(v *visit) error {
-	if err := d.need(v, http.MethodPost, peopleSegment); err != nil {
-		return err
-	}
-	f, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) changeRole(v *visit, f url.Values) error {
 	if _, err := d.Members.ChangeRole(v.ctx(), v.Caller, v.r.PathValue("id"), member.Role(f.Get("role"))); err != nil {
 		return err
 	}
 	return d.done(v, "/console/people", "role")
 }
 
-func (d *Desk) inviteAgain(v *visit) error {
-	if err := d.need(v, http.MethodPost, peopleSegment); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) inviteAgain(v *visit, _ url.Values) error {
 	lineage, err := d.lineage(v)
 	if err != nil {
 		return err
@@ -209,10 +189,7 @@ func (d *Desk) sessions(v *visit) error {
 	return nil
 }
 
-func (d *Desk) endSession(v *visit) error {
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) endSession(v *visit, _ url.Values) error {
 	id := v.r.PathValue("id")
 	if err := d.Accounts.EndSession(v.ctx(), v.accountID(), d.sessionsOf(v), id); err != nil {
 		return err

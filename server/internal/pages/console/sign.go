@@ -368,6 +368,11 @@ var missing = map[fault.Code]look.Text{
 	fault.WrongOTP:         look.T("The one-time password is wrong, or was used already. Wait for the next one.", "Il codice temporaneo è errato o già usato. Aspetta il prossimo."),
 }
 
+// asSentence is a text that begins with a capital and ends with a full stop.
+func asSentence(t look.Text) look.Text {
+	return look.Text{English: sentence(t.English), Italian: sentence(t.Italian)}
+}
+
 // sentence begins with a capital and ends with a full stop.
 func sentence(s string) string {
 	if s == "" {
@@ -460,11 +465,24 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record,
 	if title == "" {
 		title = titleOf(p.files)
 	}
-	members := map[string]jsontext.Value{}
-	for name, value := range map[string]any{
+	members, err := membersOf(map[string]any{
 		"certificateUsername": f["certificateUsername"], "certificatePassword": f["certificatePassword"], "certificateOtp": strings.ReplaceAll(f["certificateOtp"], " ", ""),
 		"signatureType": f["signatureType"], "title": title, "options": options,
-	} {
+	})
+	if err != nil {
+		return nil, err
+	}
+	req, err := d.Signing.Requests.ParseFiles(kind, members, p.files, p.spool)
+	if err != nil {
+		return nil, err
+	}
+	return d.carryOut(ctx, v, req)
+}
+
+// membersOf writes the members of a request as JSON; empty ones are left out.
+func membersOf(values map[string]any) (map[string]jsontext.Value, error) {
+	members := map[string]jsontext.Value{}
+	for name, value := range values {
 		if value == "" {
 			continue
 		}
@@ -474,11 +492,7 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record,
 		}
 		members[name] = b
 	}
-	req, err := d.Signing.Requests.ParseFiles(kind, members, p.files, p.spool)
-	if err != nil {
-		return nil, err
-	}
-	return d.carryOut(ctx, v, req)
+	return members, nil
 }
 
 // carryOut has a request carried out. A wrong password is told before there is a record: it
