@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,15 +74,4 @@ func (s *Server) listAges() any {
 		out = append(out, a)
 	}
 	return out
-}
-
-// startLists keeps the lists fresh until the server ends.
-func (s *Server) startLists(ctx context.Context) {
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.sig.lists.Run(run, refreshLists)
-	}()
-	s.onClose(func() { cancel(); <-done })
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"rogito.dev/rogito/internal/draw"
@@ -193,17 +194,28 @@ func (c *Config) network() *network.Config {
 // onClose remembers what to do at the end; the last opened is closed first.
 func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
 
+// background runs work until the server closes or ctx ends, and has Close wait for it.
+func (s *Server) background(ctx context.Context, work func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work(ctx)
+	}()
+	s.onClose(func() { cancel(); <-done })
+}
+
 // Close closes everything that was opened, the last first.
 func (s *Server) Close() {
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		s.closers[i]()
+	for _, closer := range slices.Backward(s.closers) {
+		closer()
 	}
 	s.closers = nil
 }
 
 // start sets the work in the background going.
 func (s *Server) start(ctx context.Context) error {
-	s.startPublications(ctx)
+	s.background(ctx, func(ctx context.Context) { s.publications.Run(ctx) })
 	s.startSigning(ctx)
 	s.startMail()
 	if err := s.jobs.Start(ctx); err != nil {
