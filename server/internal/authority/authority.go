@@ -30,17 +30,10 @@ import (
 
 	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/tsp"
 )
-
-// Sealer is the master key. A key is sealed for its name: in the row of another
-// it does not open.
-type Sealer interface {
-	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
-	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
-	MAC(purpose string, data []byte) [32]byte
-}
 
 // Config of the authority.
 type Config struct {
@@ -59,7 +52,7 @@ type Authority struct {
 	Ledger func(ctx context.Context, q store.Querier, certificate string) ([]ca.Revoked, error)
 
 	db     *store.DB
-	master Sealer
+	master keys.Sealer
 	config Config
 
 	listing sync.Mutex // held to read or make a list
@@ -83,7 +76,7 @@ const (
 
 // Open loads the authority; the first time, it makes it. Two processes that
 // start together end with the same one.
-func Open(ctx context.Context, db *store.DB, master Sealer, c Config) (*Authority, error) {
+func Open(ctx context.Context, db *store.DB, master keys.Sealer, c Config) (*Authority, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -20,15 +20,6 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Sealer is the master key. What it seals is for one row: who can write to the
-// database, and no more, cannot put the link, the browser or the proof of one
-// order into another.
-type Sealer interface {
-	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
-	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
-	MAC(purpose string, data []byte) [32]byte
-}
-
 // Biller takes the price of a certificate and gives it back.
 type Biller interface {
 	// Charge takes the price of a scope in the record's transaction; fault 611
@@ -71,7 +62,7 @@ type Config struct {
 // Service is the whole of it.
 type Service struct {
 	db        *store.DB
-	master    Sealer
+	master    keys.Sealer
 	blobs     blob.Store
 	keys      *keys.Store
 	authority *authority.Authority
@@ -90,7 +81,7 @@ type Service struct {
 // Parts are the rooms that a Service works with.
 type Parts struct {
 	DB        *store.DB
-	Master    Sealer
+	Master    keys.Sealer
 	Blobs     blob.Store
 	Keys      *keys.Store
 	Authority *authority.Authority
