@@ -62,7 +62,7 @@ func (s *Service) ByAccount(ctx context.Context, c *Certificate, l remote.Login,
 	}
 	k, err := openAccount(ctx, p, c.Kind, l)
 	if err != nil {
-		return nil, s.refuse(ctx, c, byProvider, accountFault(err))
+		return nil, s.refuse(ctx, c, byProvider, keyFault("provider", err))
 	}
 	return s.adopt(ctx, c, adoption{key: k, browser: b})
 }
@@ -113,24 +113,11 @@ func (s *Service) SendCode(ctx context.Context, c *Certificate, username, passwo
 	}
 	if err := p.SendCode(ctx, l); err != nil {
 		if c.awaits() {
-			return s.refuse(ctx, c, byProvider, accountFault(err))
+			return s.refuse(ctx, c, byProvider, keyFault("provider", err))
 		}
-		return accountFault(err)
+		return keyFault("provider", err)
 	}
 	return nil
-}
-
-// accountFault is what the page says of a key that the provider does not show, or
-// that cannot be used.
-func accountFault(err error) error {
-	var said *remote.Error
-	switch {
-	case !errors.As(err, &said):
-		return err
-	case said.Kind == remote.Unreached:
-		return fault.New(fault.Unavailable, "provider: %s", said.Text).Because(err)
-	}
-	return fault.New(fault.BadField, "provider: %s", said.Text).Because(err)
 }
 
 // passedLevel is the level of security of keys that are passed through: none

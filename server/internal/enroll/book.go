@@ -80,20 +80,15 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	return all, nil
 }
 
-func (b Book) read(ctx context.Context, q store.Querier, after string, limit int) (list []*bookRow, err error) {
+func (b Book) read(ctx context.Context, q store.Querier, after string, limit int) ([]*bookRow, error) {
 	rows, err := q.Query(ctx, `select `+columns+` from certificates where id > $1 order by id limit $2`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("enroll: read certificates: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		c, err := b.Service.scan(rows)
+	return store.All("enroll: read certificates", rows, err, func(r store.Row) (*bookRow, error) {
+		c, err := b.Service.scan(r)
 		if c == nil {
 			return nil, err
 		}
-		list = append(list, &bookRow{Certificate: c, unreadable: err})
-	}
-	return list, rows.Err()
+		return &bookRow{Certificate: c, unreadable: err}, nil
+	})
 }
 
 // told is what the events of a certificate say that its rows must be.

@@ -98,21 +98,14 @@ func (s *Service) scanClient(account string, row store.Row) (c ClientCertificate
 func (s *Service) ClientCertificates(ctx context.Context, account, id, after string, skip, limit int) ([]ClientCertificate, error) {
 	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(account, id)
 	rows, err := s.db.Read().Query(ctx, selectClient+`where account_id = $1 and ($2 = '' or id = $2)`+tail, args...)
-	if err != nil {
-		return nil, fmt.Errorf("enroll: client certificates: %w", err)
-	}
-	defer rows.Close()
 	all := []ClientCertificate{}
-	for rows.Next() {
-		c, genuine, err := s.scanClient(account, rows)
-		if err != nil {
-			return nil, fmt.Errorf("enroll: client certificate: %w", err)
-		}
+	return all, store.Each("enroll: client certificates", rows, err, func(r store.Row) error {
+		c, genuine, err := s.scanClient(account, r)
 		if genuine {
 			all = append(all, c)
 		}
-	}
-	return all, rows.Err()
+		return err
+	})
 }
 
 // Clients are the client certificates, as the audit log is held against them: one

@@ -311,11 +311,7 @@ func (s *Service) returned(ctx context.Context, who Applicant, order, token stri
 		return nil, err
 	}
 	take := func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update identification_requests set token = '', answer = null where id = $1 and answer is not null`, row)
-		if err == nil && n == 0 {
-			err = replayed
-		}
-		return err
+		return tx.Expect(ctx, 1, replayed, `update identification_requests set token = '', answer = null where id = $1 and answer is not null`, row)
 	}
 	var refusal error
 	switch {

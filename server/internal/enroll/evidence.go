@@ -77,19 +77,10 @@ func (r *evidenceRow) mark() mark {
 // evidenceRows reads rows of evidence.
 func evidenceRows(ctx context.Context, q store.Querier, where string, args ...any) ([]*evidenceRow, error) {
 	rows, err := q.Query(ctx, `select id, certificate_id, method, state, detail, browser, blobs, decided_by, reason, created_at, decided_at from identifications `+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("enroll: read evidence: %w", err)
-	}
-	defer rows.Close()
-	var all []*evidenceRow
-	for rows.Next() {
+	return store.All("enroll: read evidence", rows, err, func(row store.Row) (*evidenceRow, error) {
 		r := &evidenceRow{}
-		if err := rows.Scan(&r.id, &r.certificate, &r.method, &r.state, &r.detail, &r.browser, &r.blobs, &r.decidedBy, &r.reason, &r.created, &r.decided); err != nil {
-			return nil, fmt.Errorf("enroll: read evidence: %w", err)
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+		return r, row.Scan(&r.id, &r.certificate, &r.method, &r.state, &r.detail, &r.browser, &r.blobs, &r.decidedBy, &r.reason, &r.created, &r.decided)
+	})
 }
 
 // keepEvidence writes a row of evidence, and says so in the log.

@@ -176,10 +176,8 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			return err
 		}
 		if !first {
-			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
-			if err == nil && n == 0 {
-				err = fault.New(fault.WrongState, "the certificate is not DONE any more")
-			}
+			err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the certificate is not DONE any more"),
+				`update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
 			if err != nil {
 				return err
 			}
@@ -200,10 +198,8 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			}
 		}
 		// It may have been cancelled, or be issued by now.
-		n, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3 and state = $4`, proven, sealed, c.ID, string(Registering))
-		if err == nil && n == 0 {
-			err = fault.New(fault.WrongState, "the order is not %s any more", Registering)
-		}
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the order is not %s any more", Registering),
+			`update certificates set certified = $1, browser = $2, statement = null where id = $3 and state = $4`, proven, sealed, c.ID, string(Registering))
 		if err != nil {
 			return err
 		}
@@ -267,10 +263,8 @@ func (s *Service) Confirm(ctx context.Context, c *Certificate, what string, show
 		return nil, fault.New(fault.WrongState, "what was shown is not what waits now: look at it again")
 	}
 	err := s.write(ctx, c, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set updated_at = updated_at where id = $1 and state = $2 and browser = $3`, c.ID, string(Registering), c.browserSealed)
-		if err == nil && n == 0 {
-			err = fault.New(fault.WrongState, "what was shown is not what waits now: look at it again")
-		}
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "what was shown is not what waits now: look at it again"),
+			`update certificates set updated_at = updated_at where id = $1 and state = $2 and browser = $3`, c.ID, string(Registering), c.browserSealed)
 		if err != nil {
 			return err
 		}
@@ -355,12 +349,10 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 	}
 	e := evidence{method: "signature", state: approved, detail: detail{Proof: proof, Files: map[string]string{blob.ID: "statement"}}, browser: b.hash()}
 	return s.identified(ctx, c, proof, b.hash(), "identified by a signed statement", func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set statement = null where id = $1 and statement is not null`, c.ID)
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the statement was used already"),
+			`update certificates set statement = null where id = $1 and statement is not null`, c.ID)
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return fault.New(fault.WrongState, "the statement was used already")
 		}
 		return s.keepEvidence(ctx, tx, c, e)
 	})
@@ -447,10 +439,8 @@ func (s *Service) handIn(ctx context.Context, c *Certificate, e evidence, why st
 			}
 		}
 		// It may have been cancelled while the files came in.
-		n, err := tx.Exec(ctx, `update certificates set updated_at = updated_at where id = $1 and state = $2`, c.ID, string(c.State))
-		if err == nil && n == 0 {
-			err = fault.New(fault.WrongState, "the order is not %s any more", c.State)
-		}
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the order is not %s any more", c.State),
+			`update certificates set updated_at = updated_at where id = $1 and state = $2`, c.ID, string(c.State))
 		if err != nil {
 			return err
 		}
@@ -524,13 +514,10 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 	}
 	secret := keys.NewTOTPSecret()
 	err = s.write(ctx, c, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set link_purpose = 'identify', browser = null, statement = null
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the link was used already"), `update certificates set link_purpose = 'identify', browser = null, statement = null
 			where id = $1 and link_purpose = 'enrol' and state = $2`, c.ID, string(Done))
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return fault.New(fault.WrongState, "the link was used already")
 		}
 		if err := s.keys.Enrol(ctx, tx, c.ID, secret); err != nil {
 			return err

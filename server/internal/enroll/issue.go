@@ -183,13 +183,10 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate, shown Browsers, fr
 	}
 	now := store.Millis(s.config.Now())
 	err := s.write(ctx, c, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, browser = null, statement = null, shown_at = $1, shown_to = $2
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the credentials were shown already"), `update certificates set credentials_once = null, browser = null, statement = null, shown_at = $1, shown_to = $2
 			where id = $3 and shown_at = 0 and state = $4 and browser = $5`, now, from, c.ID, string(Done), c.browserSealed)
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return fault.New(fault.WrongState, "the credentials were shown already")
 		}
 		if err := s.tell(ctx, tx, c, newsShown); err != nil {
 			return err

@@ -129,11 +129,9 @@ func (w *Waiting) digest() (string, error) {
 
 // decide writes down what was decided on evidence that waits.
 func (s *Service) decide(ctx context.Context, tx *store.Tx, c *Certificate, r *evidenceRow, text string, more ...map[string]any) error {
-	n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4, detail = $5 where id = $6 and state = 'PENDING'`,
+	err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "nothing was handed in that waits for a review"),
+		`update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4, detail = $5 where id = $6 and state = 'PENDING'`,
 		r.state, r.decidedBy, r.reason, r.decided, r.detail, r.id)
-	if err == nil && n == 0 {
-		err = fault.New(fault.WrongState, "nothing was handed in that waits for a review")
-	}
 	if err != nil {
 		return err
 	}

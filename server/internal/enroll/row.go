@@ -270,17 +270,5 @@ func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Certif
 // all reads the certificates of a query.
 func (s *Service) all(ctx context.Context, query string, args ...any) ([]*Certificate, error) {
 	rows, err := s.db.Read().Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("enroll: list: %w", err)
-	}
-	defer rows.Close()
-	all := []*Certificate{}
-	for rows.Next() {
-		c, err := s.scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, rows.Err()
+	return store.All("enroll: list", rows, err, s.scan)
 }

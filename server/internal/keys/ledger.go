@@ -193,21 +193,13 @@ func (Book) Has(context.Context, store.Querier, []any) ([]string, error) { retur
 // Page returns the credentials that follow an id.
 func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
 	rows, err := q.Query(ctx, `select id, account_id, sealed, totp, totp_step, `+traitColumns+` from credentials where id > $1 order by id limit $2`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("keys: read credentials: %w", err)
-	}
-	defer rows.Close()
-	var all []audit.Record
-	for rows.Next() {
+	return store.All("keys: read credentials", rows, err, func(r store.Row) (audit.Record, error) {
 		c := &Credential{}
 		var step int64
 		var row traits
-		if err := rows.Scan(append([]any{&c.ID, &c.AccountID, &c.sealed, &c.totp, &step}, row.fields()...)...); err != nil {
-			return nil, fmt.Errorf("keys: read credentials: %w", err)
-		}
-		all = append(all, audit.Record{ID: c.ID, Account: c.AccountID, Fits: func(_ store.Querier, events []*audit.Entry) string { return fits(c, step, row.digest(), events) }})
-	}
-	return all, rows.Err()
+		err := r.Scan(append([]any{&c.ID, &c.AccountID, &c.sealed, &c.totp, &step}, row.fields()...)...)
+		return audit.Record{ID: c.ID, Account: c.AccountID, Fits: func(_ store.Querier, events []*audit.Entry) string { return fits(c, step, row.digest(), events) }}, err
+	})
 }
 
 // fits says what is wrong between a credential and its events.

@@ -62,12 +62,8 @@ func (s *Ledger) StoreApproval(ctx context.Context, tx *store.Tx, r *Record, tok
 // StoreRefusal takes a record over, to be ended, from whoever might be working on
 // it, if its approval is still what it was found with.
 func StoreRefusal(ctx context.Context, tx *store.Tx, r *Record, lease string, until time.Time) error {
-	n, err := tx.Exec(ctx, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and `+only(`approval = $4 and `+isWaiting),
+	return tx.Expect(ctx, 1, ErrDecided, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and `+only(`approval = $4 and `+isWaiting),
 		lease, store.Millis(until), r.ID, r.Approval)
-	if err == nil && n == 0 {
-		err = ErrDecided
-	}
-	return err
 }
 
 // ApprovalWithdrawn is the text of the error that a record ends in.
