@@ -70,9 +70,11 @@ func (s *Live) verify(ctx context.Context, r *readers, v *verification, from int
 	if err != nil && !changed {
 		return err
 	}
-	if later, err := v.beginAt(ctx, r.first, from); err != nil || v.res.Bad != nil {
-		return err
-	} else if !later {
+	later := v.beginAt(ctx, r.first, from)
+	switch {
+	case v.res.Bad != nil:
+		return nil
+	case !later:
 		v.begin()
 	}
 	if err := s.entries(ctx, r, v); err != nil || v.res.Bad != nil {

@@ -95,7 +95,7 @@ func (f *finder) find(ctx context.Context, persons []*ledger.Person, all [][][]l
 			without = append(without, i)
 		}
 	}
-	found, err := f.spread(ctx, len(without))
+	found, err := f.spread(len(without))
 	for k, i := range without {
 		if err == nil {
 			all[i][f.index] = []ledger.Place{found[k]}
@@ -109,7 +109,7 @@ func (f *finder) find(ctx context.Context, persons []*ledger.Person, all [][][]l
 var shrunk = []float64{1, 0.75, 0.5, 0.35, 0.25}
 
 // spread finds places for so many, all of one size, beside and below what stands there.
-func (f *finder) spread(ctx context.Context, n int) ([]ledger.Place, error) {
+func (f *finder) spread(n int) ([]ledger.Place, error) {
 	for pages := 1; n > 0 && pages <= min(f.pages, mostSpreadPages); pages++ {
 		for _, scale := range shrunk {
 			before := map[int][]box{}
@@ -118,7 +118,7 @@ func (f *finder) spread(ctx context.Context, n int) ([]ledger.Place, error) {
 			}
 			var all []ledger.Place
 			for range n {
-				place, err := f.free(ctx, pages, scale)
+				place, err := f.free(pages, scale)
 				if err != nil {
 					return nil, err
 				}
@@ -299,7 +299,7 @@ func clamp(v, most float64) float64 { return max(0, min(v, most)) }
 
 // free is the next place from the upper left corner of the first page on; nil where the
 // pages have none.
-func (f *finder) free(ctx context.Context, pages int, scale float64) (*ledger.Place, error) {
+func (f *finder) free(pages int, scale float64) (*ledger.Place, error) {
 	for n := 1; n <= pages; n++ {
 		page, err := f.page(n)
 		if err != nil {

@@ -50,7 +50,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		switch {
 		case !r.Stored:
-			return x.insertEnded(ctx, tx, no)
+			return x.insertEnded(ctx, tx)
 		case no != nil:
 			return x.storeError(ctx, tx, no)
 		}
@@ -89,7 +89,7 @@ func (x *run) refuse(ctx context.Context, err error) (*ledger.Record, error) {
 
 // insertEnded stores a record that is in ERROR before it was ever stored: there
 // is no charge to give back and no intent to settle.
-func (x *run) insertEnded(ctx context.Context, tx *store.Tx, no *ledger.Refusal) error {
+func (x *run) insertEnded(ctx context.Context, tx *store.Tx) error {
 	if err := x.insert(ctx, tx, x.events().Failed()); err != nil {
 		return err
 	}

@@ -62,9 +62,9 @@ func (d *Desk) mayInvite(v *visit) bool {
 	return d.People != nil && d.may(v, http.MethodPost, request.SES)
 }
 
-func (d *Desk) showInvite(v *visit) error { return d.renderInvite(v, http.StatusOK, values{}, nil) }
+func (d *Desk) showInvite(v *visit) error { return d.renderInvite(v, values{}, nil) }
 
-func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error {
+func (d *Desk) renderInvite(v *visit, f values, refused error) error {
 	if !d.mayInvite(v) {
 		return d.need(v, http.MethodPost, request.SES)
 	}
@@ -82,7 +82,7 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 	if f["days"] == "" {
 		f["days"] = "30"
 	}
-	l := look.Language(v.r)
+	status, l := http.StatusOK, look.Language(v.r)
 	p.Levels = levels(l, f["level"])
 	kept, err := d.People.ListTemplates(v.ctx(), v.accountID(), "", 0, mostTemplates)
 	if err != nil {
@@ -129,11 +129,11 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 func (d *Desk) invite(v *visit) error {
 	p, err := d.read(v)
 	if err != nil {
-		return d.renderInvite(v, http.StatusOK, values{}, err)
+		return d.renderInvite(v, values{}, err)
 	}
 	defer p.close()
 	if err := sameAccount(v, p.values["as"]); err != nil {
-		return d.renderInvite(v, http.StatusOK, p.values, err)
+		return d.renderInvite(v, p.values, err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), signTime)
 	defer cancel()
@@ -142,7 +142,7 @@ func (d *Desk) invite(v *visit) error {
 		err = p.after(ctx)
 	}
 	if err != nil {
-		return d.renderInvite(v, http.StatusOK, p.values, err)
+		return d.renderInvite(v, p.values, err)
 	}
 	return d.done(v, "/console/records/"+r.ID, "invite")
 }

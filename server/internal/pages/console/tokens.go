@@ -67,7 +67,7 @@ func (d *Desk) newToken(v *visit) error {
 }
 
 // asked reads what token is asked for.
-func askedToken(f map[string]string) (n account.NewToken, problem string, err error) {
+func askedToken(f map[string]string) (n account.NewToken, problem string) {
 	n.Name = strings.TrimSpace(f["name"])
 	for _, o := range purposes {
 		if o.word == f["scope"] {
@@ -86,18 +86,18 @@ func askedToken(f map[string]string) (n account.NewToken, problem string, err er
 	if text := strings.TrimSpace(f["requests"]); text != "" {
 		most, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || most < 0 {
-			return n, "requests", nil
+			return n, "requests"
 		}
 		n.Limits.TotalRequests = &most
 	}
 	if text := strings.Replace(strings.TrimSpace(f["amount"]), ",", ".", 1); text != "" {
 		most, err := money.ParseEuro(text)
 		if err != nil || most < 0 {
-			return n, "amount", nil
+			return n, "amount"
 		}
 		n.Limits.WalletAmount = &most
 	}
-	return n, "", nil
+	return n, ""
 }
 
 func (d *Desk) makeToken(v *visit, sent url.Values) error {
@@ -106,10 +106,8 @@ func (d *Desk) makeToken(v *visit, sent url.Values) error {
 		f[name] = sent.Get(name)
 	}
 	p := d.tokenPage(v, f)
-	n, problem, err := askedToken(f)
-	if err != nil {
-		return err
-	}
+	n, problem := askedToken(f)
+	var err error
 	if problem == "" {
 		p.Made, err = d.Accounts.MakeToken(v.ctx(), v.Caller, v.r.Host, n)
 	}
