@@ -144,7 +144,7 @@ type requestRecord struct {
 }
 
 func (c *requestCommand) prepare(s *session) (*apiClient, []byte, error) {
-	box := sandboxOf(c.Data)
+	box := server.ReadSandbox(c.Data)
 	api := &apiClient{url: c.URL, http: &http.Client{Timeout: 15 * time.Minute}}
 	if api.url == "" && box != nil {
 		api.url = box.BaseURL
@@ -200,18 +200,6 @@ func (c *requestCommand) signers() (all []map[string]any, err error) {
 		all = append(all, one)
 	}
 	return all, nil
-}
-
-func sandboxOf(data string) *server.Sandbox {
-	b, err := os.ReadFile(server.SandboxFile(data))
-	if err != nil {
-		return nil
-	}
-	var box server.Sandbox
-	if json.Unmarshal(b, &box) != nil {
-		return nil
-	}
-	return &box
 }
 
 func (c *requestCommand) findToken(s *session, api *apiClient, box *server.Sandbox) error {
