@@ -72,14 +72,13 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 // that two orders never wait for each other.
 func (s *Service) pay(ctx context.Context, tx *store.Tx, id string, o order) (*bill, error) {
 	b := &bill{id: id}
-	day := time.Now().UTC().Format(time.DateOnly)
 	err := useAllowance(ctx, tx, o)
 	if err != nil {
 		return nil, err
 	}
 	if o.product.FreePerDay < 0 {
 		b.free, b.left = o.count, -1
-	} else if b.free, b.left, err = payByQuota(ctx, tx, o, day); err != nil {
+	} else if b.free, b.left, err = payByQuota(ctx, tx, o, today()); err != nil {
 		return nil, err
 	}
 	if err := pay(ctx, tx, o, b, o.count-b.free); err != nil {

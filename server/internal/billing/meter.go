@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -150,23 +149,7 @@ func (p *leasedQuota) covers(n int64) bool {
 	return l != nil && l.reserved-l.used >= n && (l.source != sourceQuota || l.sourceID == today())
 }
 
-func today() string {
-	n := time.Now().Unix() / (24 * 60 * 60)
-	if d := lastDay.Load(); d != nil && d.n == n {
-		return d.text
-	}
-	d := &day{n, time.Unix(n*24*60*60, 0).UTC().Format(time.DateOnly)}
-	lastDay.Store(d)
-	return d.text
-}
-
-type day struct {
-	n    int64 // since 1970
-	text string
-}
-
-// lastDay is the day last asked for, which every lookup does.
-var lastDay atomic.Pointer[day]
+func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
 // renew ends the lease and takes a new one, in one transaction.
 func (m *meter) renew(ctx context.Context, p *leasedQuota, o order) (covered bool, err error) {

@@ -115,7 +115,7 @@ func (s *Service) remindAll(ctx context.Context, i job.Item) error {
 	}
 	now := s.config.Now()
 	for _, p := range due(r) {
-		if r.State != ledger.WaitSigners || p.Pending() || now.Sub(latest(p.Invited, p.Reminded, r.CreatedAt)) < time.Duration(every.Every)*24*time.Hour-2*time.Hour {
+		if r.State != ledger.WaitSigners || p.Pending() || now.Sub(slices.MaxFunc([]time.Time{p.Invited, p.Reminded, r.CreatedAt}, time.Time.Compare)) < time.Duration(every.Every)*24*time.Hour-2*time.Hour {
 			continue
 		}
 		_, _, err := s.Signing.ChangePerson(ctx, r.ID, p.ID, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
@@ -130,15 +130,6 @@ func (s *Service) remindAll(ctx context.Context, i job.Item) error {
 		}
 	}
 	return job.Snooze(s.nextReminder(r, now).Sub(now))
-}
-
-func latest(all ...time.Time) (last time.Time) {
-	for _, t := range all {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
 }
 
 // nextReminder is the next time that the hour strikes where the request is from.
