@@ -44,11 +44,11 @@ type Config struct {
 	Revoked func(ctx context.Context, leaf []byte, chain [][]byte) (string, error)
 	Levels  Levels
 	Token   keys.Token // where new keys are made; nil: the encrypted key store
-	// HandedIn is told, in the same transaction, of an order whose evidence waits
-	// for a review from there on; nil: nobody is.
+	// HandedIn, where set, runs in the transaction in which an order's evidence begins to
+	// wait for a review.
 	HandedIn func(context.Context, *store.Tx, *Certificate) error
-	// Tell has, once the transaction commits, the holder told of what happened to an
-	// order; Send hands such a message on. Nil: nobody is told.
+	// Tell queues a message to the holder when the transaction commits; Send sends one.
+	// Nil: no messages.
 	Tell     func(context.Context, *store.Tx, job.Item) error
 	Send     func(context.Context, News) error
 	Operator string // whose name messages bear
@@ -78,7 +78,7 @@ type Service struct {
 	Render func(*Certificate) any
 }
 
-// Parts are the rooms that a Service works with.
+// Parts are what a Service works with.
 type Parts struct {
 	DB        *store.DB
 	Master    keys.Sealer
@@ -121,8 +121,7 @@ func New(p Parts, c Config) *Service {
 // Levels in force.
 func (s *Service) Levels() Levels { return s.config.Levels }
 
-// provider finds the kind of provider behind a name; the aliases stand for the
-// first local one.
+// provider is the kind of provider behind a name. The aliases mean the embedded authority.
 func (s *Service) provider(name string) (kind string, ok bool) {
 	if kind, ok := s.config.Providers[name]; ok {
 		return kind, true

@@ -27,7 +27,7 @@ type evidence struct {
 
 // detail of evidence, sealed.
 type detail struct {
-	Proof *identify.Proof   `json:"proof,omitempty"` // nil until somebody has looked, but for a card without names
+	Proof *identify.Proof   `json:"proof,omitempty"` // nil until the review, but for a card without names
 	Files map[string]string `json:"files"`           // names, by blob
 	// Approved is what an operator was shown and approved of.
 	Approved *identify.Certified `json:"approved,omitempty"`
@@ -47,8 +47,7 @@ const (
 	erased   = "ERASED"
 )
 
-// evidenceRow is a row of evidence as it stands in the database. What is sealed
-// in it is sealed for this row.
+// evidenceRow is a row of evidence. Its sealed columns open only in this row.
 type evidenceRow struct {
 	id, certificate, method, state string
 	detail, browser                []byte
@@ -58,8 +57,8 @@ type evidenceRow struct {
 
 func (r *evidenceRow) owner() string { return r.certificate + "/" + r.id }
 
-// mark is how an event names a row of evidence: the last event that names it
-// tells what the row must be.
+// mark identifies a row of evidence in an event: the last event with its id has the digest that
+// the row must have.
 type mark struct {
 	ID     string `json:"id"`
 	Digest string `json:"digest"`
@@ -111,7 +110,7 @@ func (s *Service) keepEvidence(ctx context.Context, tx *store.Tx, c *Certificate
 	return s.note(ctx, tx, c, "certificate-evidence", "evidence of an identification by "+e.method+" kept", map[string]any{"evidence": []mark{r.mark()}})
 }
 
-// drop deletes the files of evidence that no row refers to.
+// drop deletes files of evidence that no row refers to.
 func (s *Service) drop(ctx context.Context, e evidence) {
 	for id := range e.detail.Files {
 		if err := s.blobs.Delete(context.WithoutCancel(ctx), id); err != nil {

@@ -22,9 +22,9 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Browser is the secret that a page left in the browser of whoever opened it.
-// Credentials show only in the browser that went through the identification:
-// the link alone is also the buyer's.
+// Browser is the secret that a page stored in the browser that opened it. Credentials are shown
+// only in the browser that went through the identification: the link alone is known to the
+// buyer too.
 type Browser string
 
 func (b Browser) hash() []byte {
@@ -32,9 +32,9 @@ func (b Browser) hash() []byte {
 	return h[:]
 }
 
-// Browsers are all the secrets that a browser shows. Whoever can write cookies
-// there has put in what they like: a new one is made at each step that ties it,
-// and only those are ever tied.
+// Browsers are all the secrets that a browser sent. An attacker who can set cookies there may
+// have added some, so each step that ties a browser to an order makes a new secret, and only
+// those are ever tied.
 type Browsers []Browser
 
 func (all Browsers) has(hash []byte) bool {
@@ -133,7 +133,7 @@ func (s *Service) Pending(ctx context.Context, c *Certificate) (bool, error) {
 	return n > 0, err
 }
 
-// ApproveInSandbox is the button of the sandbox: it stands for every proof.
+// ApproveInSandbox is the button of the sandbox; it replaces every kind of proof.
 func (s *Service) ApproveInSandbox(ctx context.Context, c *Certificate, b Browser) (*Certificate, error) {
 	if !s.config.Sandbox {
 		return nil, fault.New(fault.WrongState, "this is not a sandbox")
@@ -217,8 +217,8 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 // otherwise is the reason of evidence that nobody decided on.
 const otherwise = "identified otherwise"
 
-// supersede decides on what waits for an operator: it came from another browser,
-// perhaps, and would take the place of the one that was identified now.
+// supersede refuses evidence that waits for an operator: it may have come from another browser,
+// and approving it later would replace the one that was identified now.
 func (s *Service) supersede(ctx context.Context, tx *store.Tx, c *Certificate) error {
 	waiting, err := evidenceRows(ctx, tx, `where certificate_id = $1 and state = 'PENDING'`, c.ID)
 	if err != nil {
@@ -315,9 +315,8 @@ func (s *Service) Statement(ctx context.Context, c *Certificate) ([]byte, error)
 // statementID is what the digest of a statement is known by.
 func statementID(digest []byte) string { return digestOf("statement", hex.EncodeToString(digest)) }
 
-// IsStatement says whether somebody who signs for others is asked to sign an
-// identification statement: the document itself, whatever was put around it, or
-// its digest where only that came.
+// IsStatement reports whether a document is an identification statement, on its own or wrapped
+// in something, or has the digest of one. A service that signs for others must not sign it.
 func (s *Service) IsStatement(ctx context.Context, document ades.Source, digest []byte) (yes bool, err error) {
 	if digest == nil {
 		return identify.IsStatement(ctx, document)
@@ -329,9 +328,8 @@ func (s *Service) IsStatement(ctx context.Context, document ades.Source, digest 
 	return yes, nil
 }
 
-// BySignature identifies the holder by the statement of the order, signed with
-// a certificate they have already. A statement counts once: what identified
-// takes, it takes away.
+// BySignature identifies the holder by the statement of the order, signed with a certificate
+// they already have. A statement counts once: a successful identification deletes it.
 func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades.Source, b Browser) (*Certificate, error) {
 	if err := s.allows(c, "signature"); err != nil {
 		return nil, err
@@ -383,7 +381,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	names := map[string]string{}
 	e := evidence{method: "video", state: pending, detail: detail{Files: names}, browser: b.hash()}
 	defer func() {
-		if err != nil { // nobody will look at them
+		if err != nil { // no row refers to them
 			s.drop(ctx, e)
 		}
 	}()
@@ -410,8 +408,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	return s.handIn(ctx, c, e, "video and document handed in", nil)
 }
 
-// lookAt has a file looked at as it was stored: nobody waits for one that is still
-// coming in.
+// lookAt checks a file after it was stored, so that no check runs on half an upload.
 func (s *Service) lookAt(ctx context.Context, id string, f Evidence) error {
 	if f.Look == nil {
 		return nil
@@ -480,10 +477,9 @@ func anyNamed(names map[string]string, prefix string) bool {
 	return false
 }
 
-// EnrolDevice gives a certificate a new one-time-password secret. The password
-// alone is not enough, since every signing call carries it: it takes a code of
-// the old device as well, or a browser that went through the identification
-// again.
+// EnrolDevice gives a certificate a new one-time-password secret. The password alone does not
+// suffice, since every signing call carries it: a code of the old device is needed too, or a
+// browser that was identified again.
 func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, code string, shown Browsers, from string) (*Credentials, error) {
 	if !c.EnrolsDevice() || c.State != Done || c.Kind != keys.OTP {
 		return nil, fault.New(fault.WrongState, "this link is not for a new device")
@@ -501,7 +497,7 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 		if code == "" {
 			return nil, fault.New(fault.BadField, "a code of the old device is missing: without the old device, be identified again")
 		}
-		// A code that somebody was given before there was a link was not meant for it.
+		// A code from before the link existed was not given for this purpose.
 		err := s.keys.VerifyLaterOTP(ctx, cred, code, c.linkAt)
 		switch {
 		case errors.Is(err, keys.ErrOTP):

@@ -27,7 +27,7 @@ import (
 // Consortium API, ARSS and SWS.
 var RemoteKinds = []string{"csc", "arss", "sws"}
 
-// byProvider stands where orders say how the holder is identified.
+// byProvider is the identification method of orders whose key is at a provider.
 const byProvider = "remote"
 
 // csc is a provider that speaks the Cloud Signature Consortium API, nil for others.
@@ -191,8 +191,8 @@ func loginFault(err error) error {
 	return refusedLogin(said.Text)
 }
 
-// loggedIn takes a holder who comes back. Where there is one credential, and it
-// wants no PIN, that is all; else the holder is asked.
+// loggedIn continues after the holder's login at the provider. With a single credential that
+// wants no PIN the key is taken into use at once; otherwise the holder is asked.
 func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b Browser, take func(tx *store.Tx) error) (*Certificate, error) {
 	p := s.csc(c.Provider)
 	if p == nil {
@@ -284,7 +284,7 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 		now := session.Tokens()
 		a.tokens = &now
 	} else if !s.config.Sandbox && !at.PIN.Need {
-		// The operator's token can have it used by whoever knows its name.
+		// With the operator's token, the name alone would be enough to use it.
 		return nil, fault.New(fault.BadField, "the credential asks for no PIN: the operator takes it into use (rogito cert remote)")
 	}
 	return s.adopt(ctx, c, a)
