@@ -88,7 +88,7 @@ func (s *Service) Refuse(ctx context.Context, from request.Caller, id string) (*
 	return r, s.endUnapproved(ctx, r, why)
 }
 
-// endUnapproved takes the record over from whoever might be working on it. Only
+// endUnapproved takes the record over from any worker. Only
 // what the record was found with ends so: one that was approved meanwhile does
 // not end because the time for it was over.
 func (s *Service) endUnapproved(ctx context.Context, r *ledger.Record, why string) error {
@@ -109,7 +109,7 @@ func (s *Service) endUnapproved(ctx context.Context, r *ledger.Record, why strin
 	r.Approval = ledger.ApprovalRefused
 	err = x.end(ctx, nil, &ledger.Refusal{Number: fault.NotApproved, Text: why})
 	if errors.Is(err, ledger.ErrLost) {
-		return nil // somebody else ended it
+		return nil // it was ended meanwhile
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func (x *run) signGroup(ctx context.Context, items []*documents.Item, params ade
 	var drafts []*rogito.Draft
 	most, size := x.remote.Most(), int64(0)
 	if x.record.Options.SignsFields() {
-		most = 1 // it is prepared anew for each field, and waits for room then
+		most = 1 // it is prepared again for each field, and waits for room then
 	}
 	prepare := func(t *turn) {
 		if d, ok := t.next(); ok {

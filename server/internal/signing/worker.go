@@ -69,7 +69,7 @@ func (x *run) once(ctx context.Context) (err error) {
 	return err
 }
 
-// believed is how long a token counts that was held against the log, as it does for calls.
+// believed is how long a token counts after it was checked against the log, as for calls.
 const believed = 5 * time.Second
 
 // askedStill refuses a record whose token, or whose approver's, was deleted since, though
@@ -113,7 +113,7 @@ func (x *run) waitLonger() time.Duration {
 
 // retryOrFail decides what becomes of a record whose work failed for a reason of our
 // own: another try after a pause, and the third failure is its end. Work that
-// was cut short by our own stop is begun again at once, by whoever is first.
+// was cut short by our own stop is begun again at once, by the first worker.
 func (x *run) retryOrFail(ctx context.Context, c job.Claim, cause error) error {
 	if errors.Is(cause, ledger.ErrLost) || errors.Is(cause, fault.NotFound) {
 		return nil
