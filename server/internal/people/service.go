@@ -91,8 +91,8 @@ func (s *Service) Rules() request.PeopleRules {
 	return request.PeopleRules{Now: s.config.Now, Expires: s.config.Expires, Identifications: offered, Offers: s.Messenger.Offers}
 }
 
-// Submit takes a request in. The record waits for its validation, and everybody has a
-// link at once.
+// Submit accepts a request. The record waits for its validation, and everybody has a link at
+// once.
 func (s *Service) Submit(ctx context.Context, req *request.PeopleRequest, from request.Caller) (*ledger.Record, error) {
 	now := s.config.Now()
 	persons := make([]*ledger.Person, len(req.Signers))
@@ -175,8 +175,8 @@ func (s *Service) Remind(ctx context.Context, account, record, person string) (*
 // Replacement is who takes the place of a signer.
 type Replacement struct{ Name, Surname, Email, Mobile string }
 
-// Replace has somebody else asked in the place of a person who has not authenticated.
-// The old link leads nowhere from then on.
+// Replace asks somebody else in place of a person who has not authenticated. The old link stops
+// working.
 func (s *Service) Replace(ctx context.Context, account, record, person string, by Replacement) (*ledger.Record, error) {
 	if err := s.has(ctx, account, record, person); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ type Parts struct {
 	Drawer      *draw.Drawer
 	Members     *member.Service
 	Party       func(*http.Request) passkey.Party // whom passkeys are for
-	Lists       func() []ListEnd                  // trusted lists that need somebody
+	Lists       func() []ListEnd                  // trusted lists that need attention
 	Outbox      string                            // folder of messages that a sandbox does not send; empty: none
 	Idempotency *idempotency.Keys
 	Spool       string        // folder of uploads on their way
@@ -96,7 +96,7 @@ func (d *Desk) SignedIn(r *http.Request) bool {
 	return err == nil && d.Accounts.Allows(s.Caller, http.MethodPost, r.Host, "verify")
 }
 
-// visit is a request of somebody who is logged in.
+// visit is a request within a session.
 type visit struct {
 	*session
 	w http.ResponseWriter
@@ -129,8 +129,8 @@ func withForm(h func(v *visit, f url.Values) error) page {
 	}
 }
 
-// in finds out who is there. A page is one request of the token that the session
-// came from: its addresses, its rate and its limits hold.
+// in authenticates a request and runs its page. Each page is one request of the session's
+// token, so the token's addresses, rate and limits apply.
 func (d *Desk) in(pattern string, e entry) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
@@ -165,8 +165,8 @@ type session struct {
 	Member *member.Member
 }
 
-// person finds out who acts by the token of a session. What an account may as an
-// administrator, of its people only owners and reviewers may.
+// person finds the member behind a session's token. Rights of an administrator account are for
+// its owners and reviewers only.
 func (d *Desk) person(r *http.Request, s *account.Session) (*session, error) {
 	m, err := d.Members.BySeat(r.Context(), s.Caller.TokenID)
 	if errors.Is(err, fault.NotFound) {
@@ -215,7 +215,7 @@ func (d *Desk) needs(v *visit, scope string) error {
 	return d.need(v, method, segment)
 }
 
-// need refuses what an operation would refuse.
+// need refuses what an operation of the API would refuse.
 func (d *Desk) need(v *visit, method, segment string) error {
 	if d.may(v, method, segment) {
 		return nil
@@ -302,8 +302,8 @@ func form(v *visit) (url.Values, error) {
 	return v.r.PostForm, sameAccount(v, v.r.PostForm.Get("as"))
 }
 
-// sameAccount refuses a form that was shown to another account: somebody logged
-// in anew in another window meanwhile.
+// sameAccount refuses a form that was shown to another account, after a log-in in another
+// window.
 func sameAccount(v *visit, as string) error {
 	if as == "" || as == v.accountID() {
 		return nil

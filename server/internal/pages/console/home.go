@@ -25,7 +25,7 @@ type ListEnd struct {
 	Over      bool
 }
 
-// homePage is what somebody sees first: what waits for them, what was last, what ends.
+// homePage is the first page: what waits for them, what was last, what ends.
 type homePage struct {
 	look.Head
 	Greeting   look.Text

@@ -125,7 +125,7 @@ func (d *Desk) renderInvite(v *visit, f values, refused error) error {
 	return nil
 }
 
-// invite takes the form. It is carried out once, however often it is sent.
+// invite handles the form. It is carried out once, however often it is sent.
 func (d *Desk) invite(v *visit) error {
 	p, err := d.read(v)
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *Desk) invite(v *visit) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), signTime)
 	defer cancel()
-	r, err := d.once(ctx, v, p, d.ask)
+	r, err := d.submitOnce(ctx, v, p, d.ask)
 	if err == nil && p.after != nil { // not under the key of the form, which is the record's
 		err = p.after(ctx)
 	}
@@ -297,7 +297,7 @@ func inviteSigners(f values, language string) (all []map[string]any, err error) 
 	return all, nil
 }
 
-// person is somebody who is asked, as the page of the record shows it.
+// person is one who is asked to sign, as the page of the record shows them.
 type person struct {
 	ID, Name, Address string
 	Role              look.Text

@@ -77,7 +77,7 @@ func (d *Desk) renderOrder(v *visit, f values, refused error) error {
 	return nil
 }
 
-// order takes the form. It is carried out once, however often it is sent.
+// order handles the form. It is carried out once, however often it is sent.
 func (d *Desk) order(v *visit, posted url.Values) error {
 	f, sum := values{}, sha256.New()
 	for _, name := range orderFields {

@@ -20,12 +20,12 @@ type passkeysPage struct {
 	Keys     []member.Passkey
 	Only     bool   // there is no other way in: it stays
 	Options  string // of a new one
-	Fresh    bool   // whoever sits here has proven who they are a moment ago
+	Fresh    bool   // the log-in was a moment ago
 	LoginURL string
 }
 
-// freshFor is how long after a log-in ways to log in are changed: a browser that was left
-// open must not become a way in of somebody else's.
+// freshFor is how long after a log-in passkeys can be changed, so that a browser left open does
+// not let somebody else add their own.
 const freshFor = 15 * time.Minute
 
 var (
@@ -75,8 +75,8 @@ func (d *Desk) addPasskey(v *visit, f url.Values) error {
 	return d.done(v, "/console/passkeys", "passkey")
 }
 
-// passkeyNamed is a passkey of whoever asks.
-func (d *Desk) passkeyNamed(v *visit, id string) (*thing, error) {
+// passkeyNamed is a passkey of the person who asks.
+func (d *Desk) passkeyNamed(v *visit, id string) (*target, error) {
 	if v.Member == nil {
 		return nil, notAPerson
 	}
@@ -87,7 +87,7 @@ func (d *Desk) passkeyNamed(v *visit, id string) (*thing, error) {
 	for _, k := range v.Member.Keys() {
 		if k.ID == id {
 			day := l.Day(k.Made, l.Zone(d.Site.Zone))
-			return &thing{ID: k.ID, Name: day, Back: "/console/passkeys", Facts: []fact{{look.T("Made on", "Creata il"), day}}}, nil
+			return &target{ID: k.ID, Name: day, Back: "/console/passkeys", Facts: []fact{{look.T("Made on", "Creata il"), day}}}, nil
 		}
 	}
 	return nil, fault.New(fault.NotFound, "there is no such passkey")

@@ -132,13 +132,13 @@ func (d *Desk) inviteAgain(v *visit, _ url.Values) error {
 	return d.done(v, "/console/people", "invited")
 }
 
-func (d *Desk) personNamed(v *visit, id string) (*thing, error) {
+func (d *Desk) personNamed(v *visit, id string) (*target, error) {
 	m, err := d.Members.Find(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
 	}
 	l := look.Language(v.r)
-	return &thing{ID: m.ID, Name: m.Called(), Back: "/console/people", Facts: []fact{
+	return &target{ID: m.ID, Name: m.Called(), Back: "/console/people", Facts: []fact{
 		{look.T("E-mail address", "Indirizzo e-mail"), m.Email}, {look.T("Role", "Ruolo"), roles[m.Role].Name.In(l)}, {look.T("Invited on", "Data dell'invito"), l.Day(m.CreatedAt, d.Site.Zone)},
 	}}, nil
 }
@@ -202,7 +202,7 @@ func (d *Desk) endSession(v *visit, _ url.Values) error {
 	return d.done(v, "/console/sessions", "session")
 }
 
-// joinPage asks somebody who was invited how they want to log in.
+// joinPage asks an invited person how they want to log in.
 type joinPage struct {
 	look.Head
 	M             *member.Member
@@ -328,7 +328,7 @@ func (d *Desk) logInPerson(r *http.Request) (string, error) {
 	return secret, err
 }
 
-// notIn refuses somebody who is not who they say.
+// notIn refuses a log-in.
 func notIn(t look.Text) error {
 	f := look.Refusal(fault.WrongCredentials, t)
 	f.Status = http.StatusUnauthorized

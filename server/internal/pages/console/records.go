@@ -320,7 +320,7 @@ func (d *Desk) record(v *visit) error {
 	}
 	p.MayDelete = p.R.State.Final() && d.may(v, http.MethodDelete, "signatures") && d.mayOpen(v, "GET /console/records/{id}/delete")
 	if p.Working || p.Waits && !p.Approval && p.R.State != ledger.WaitSigners {
-		v.w.Header().Set("Refresh", "3") // never under the hands of somebody who fills in a form
+		v.w.Header().Set("Refresh", "3") // never while a form is being filled in
 	}
 	d.pages.Render(v.w, v.r, http.StatusOK, "record", p)
 	return nil

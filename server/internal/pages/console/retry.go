@@ -110,7 +110,7 @@ func (d *Desk) retry(v *visit, f url.Values) error {
 		}
 		p.files = append(p.files, request.Document{Name: one.Name, Source: w.Source()})
 	}
-	r, err := d.once(ctx, v, p, func(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
+	r, err := d.submitOnce(ctx, v, p, func(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
 		r, err := d.submitRest(ctx, v, p, old.R)
 		if err == nil && !(r.State == ledger.Error && correctable(r.ErrorNumber)) {
 			err = d.Signing.Retried(ctx, old.R, r)
@@ -183,7 +183,7 @@ func (d *Desk) submitRest(ctx context.Context, v *visit, p *posted, old *ledger.
 	return d.carryOut(ctx, v, req)
 }
 
-// inBackground says that there is more to sign than somebody would wait for.
+// inBackground says that there is too much to sign while a browser waits.
 func inBackground(files []request.Document) bool {
 	var size int64
 	for _, one := range files {

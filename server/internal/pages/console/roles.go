@@ -17,7 +17,7 @@ type entry struct {
 	scope string // that it needs, as "GET signatures"; empty: the page asks by itself
 }
 
-// mounted is everything that somebody must be logged in for.
+// mounted are the pages and forms that need a log-in.
 func (d *Desk) mounted() map[string]entry {
 	return map[string]entry{
 		"GET /console/{$}": {d.home, everybody, ""},
@@ -102,7 +102,7 @@ var roles = map[member.Role]struct{ Name, May look.Text }{
 	member.Reader:   {look.T("Reader", "Lettore"), look.T("looks, and changes nothing", "consulta, senza modificare nulla")},
 }
 
-// mayOpen says whether somebody may open a page by its pattern.
+// mayOpen reports whether the visitor's role may open a page, named by its pattern.
 func (d *Desk) mayOpen(v *visit, pattern string) bool {
 	return v.Member == nil || slices.Contains(d.entries[pattern].roles, v.Member.Role)
 }

@@ -180,8 +180,8 @@ func owner(c *enroll.Certificate) string {
 	return c.Owner
 }
 
-// typed reads the fields of a form whose session has ended, files left aside: to
-// whom was logged in before more is listened than to a stranger.
+// typed reads the fields of a form whose session has ended, without its files. Fewer bytes are
+// read of a stranger's form than of one whose session just ended.
 func typed(w http.ResponseWriter, r *http.Request, most int64) url.Values {
 	out := url.Values{}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
@@ -284,7 +284,7 @@ func (d *Desk) read(v *visit) (*posted, error) {
 	return p, nil
 }
 
-// sign takes the form. It is carried out once, however often it is sent; who
+// sign handles the form. It is carried out once, however often it is sent, and a browser that
 // leaves does not stop it.
 func (d *Desk) sign(v *visit) error {
 	p, err := d.read(v)
@@ -297,7 +297,7 @@ func (d *Desk) sign(v *visit) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), signTime)
 	defer cancel()
-	r, err := d.once(ctx, v, p, d.submit)
+	r, err := d.submitOnce(ctx, v, p, d.submit)
 	if err != nil {
 		return d.signAgain(v, p.values, err)
 	}
@@ -386,9 +386,9 @@ func sentence(s string) string {
 	return s
 }
 
-// once submits a request under the key of its form. Who sends it a second time
-// waits for the first, and gets what that has made.
-func (d *Desk) once(ctx context.Context, v *visit, p *posted, submit func(context.Context, *visit, *posted) (*ledger.Record, error)) (*ledger.Record, error) {
+// submitOnce submits a request under the key of its form. Sending the form again waits for the
+// first submission and returns its record.
+func (d *Desk) submitOnce(ctx context.Context, v *visit, p *posted, submit func(context.Context, *visit, *posted) (*ledger.Record, error)) (*ledger.Record, error) {
 	key := p.values["key"]
 	if key != "" {
 		key = "console " + clip(key, 64)
@@ -495,8 +495,8 @@ func membersOf(values map[string]any) (map[string]jsontext.Value, error) {
 	return members, nil
 }
 
-// carryOut has a request carried out. A wrong password is told before there is a record: it
-// is mended in the form, and would stay among the records as one that failed.
+// carryOut submits a request. A wrong password is found before there is a record, which would
+// otherwise stay in the list as failed although the form is simply sent again.
 func (d *Desk) carryOut(ctx context.Context, v *visit, req *request.Request) (*ledger.Record, error) {
 	cred, err := d.Keys.Find(ctx, v.accountID(), req.Username)
 	if err == nil && cred != nil && cred.Remote == "" { // that of others is judged where the key is

@@ -128,7 +128,7 @@ func (d *Desk) makeToken(v *visit, sent url.Values) error {
 	return nil
 }
 
-// seats are the tokens that stand for people.
+// seats are the tokens that people act by.
 func (d *Desk) seats(v *visit) (map[string]bool, error) {
 	all, err := d.Members.List(v.ctx(), v.accountID())
 	out := map[string]bool{}

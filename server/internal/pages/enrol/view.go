@@ -18,7 +18,7 @@ import (
 //
 //	start → choose → spid, cie, cns, video, signature → confirm → reveal → shown
 //
-// The address of the order shows where it stands; those below it are the steps that
+// The address of the order shows its state; those below it are the steps that
 // the holder chooses, and lead back there once the order is past them.
 type view struct {
 	look.Head
@@ -45,7 +45,7 @@ type view struct {
 	Seal        bool
 	Attributes  []row
 	Digest      string // of what is to be confirmed
-	Mail        string // where the holder is told of what was decided
+	Mail        string // where the decision is mailed to
 	KeepYears   int    // that evidence is kept
 	Spoken      look.Text
 	VideoCode   string

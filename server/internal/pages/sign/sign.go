@@ -1,4 +1,4 @@
-// Package sign serves the page where somebody who was asked to signs: the document as
+// Package sign serves the page where a person who was asked signs: the document as
 // pictures, a code or an identification, and one click. The pages are plain forms that
 // work without scripts; drawing a signature is the one thing that needs one.
 package sign
