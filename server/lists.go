@@ -51,8 +51,8 @@ func (s *Server) openLists() error {
 	return nil
 }
 
-// listAges is what readiness shows of the lists: a service without them is up,
-// and says of every signature that it cannot tell.
+// listAges is what readiness reports of the lists. A service without them is still ready; its
+// verdicts are then undetermined.
 func (s *Server) listAges() any {
 	type age struct {
 		Territory  string `json:"territory"`

@@ -121,7 +121,7 @@ func (s *Server) bases() []*url.URL {
 	return all
 }
 
-// openTrust builds what verification and the LT levels stand on.
+// openTrust builds the trust store and the verifier, which the LT levels use too.
 func (s *Server) openTrust() error {
 	w := &s.sig
 	w.trust = &trust.Store{Cache: &trust.Cache{Dir: filepath.Join(s.cfg.Data, "trust", "crl")}}
@@ -237,8 +237,8 @@ func (s *Server) openRecords() error {
 // all.
 const maxSignDoc = 64 << 20
 
-// stampsPerMinute is how many time-stamps one address gets at /tsa. In production
-// nobody gets one until the operator says so: the key would sign for the world.
+// stampsPerMinute is how many time-stamps one address gets at /tsa. In production the default
+// is none: an open stamper would sign for the whole internet.
 func (s *Server) stampsPerMinute() int {
 	if n := s.cfg.Signing.TSAPerMinute; n != 0 || !s.sandboxed {
 		return n

@@ -144,9 +144,9 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *S
 	return s, nil
 }
 
-// Spool is the folder of a server's temporary files: large bodies, and objects
-// on their way. Those that this program makes lose their name as soon as they
-// are open; whatever has one is of a process that was killed.
+// Spool is the folder of a server's temporary files: large bodies, and objects being uploaded.
+// Files are unlinked as soon as they are open, so one that still has a name was left by a
+// killed process.
 func Spool(data string) string { return filepath.Join(data, "spool") }
 
 // sweepSpool removes what a server that was killed left behind.
@@ -191,7 +191,7 @@ func (c *Config) network() *network.Config {
 	}
 }
 
-// onClose remembers what to do at the end; the last opened is closed first.
+// onClose adds what Close runs, last added first.
 func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
 
 // background runs work until the server closes or ctx ends, and has Close wait for it.

@@ -21,7 +21,7 @@ type sourceFile struct {
 	*io.SectionReader
 	io.Closer
 
-	seen func(at int64) // is told how far it was read; nil: nobody wants to know
+	seen func(at int64) // called with how far it was read; may be nil
 }
 
 // ReadAt reads, and tells how far.
@@ -210,7 +210,7 @@ func (o output) toStdout(s *session, path string, make_ maker) error {
 	return nil
 }
 
-// secretFile reads a secret that stands alone in a file; no file, no secret.
+// secretFile reads a file that holds one secret; no file, no secret.
 func secretFile(name string) (string, error) {
 	if name == "" {
 		return "", nil

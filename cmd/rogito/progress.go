@@ -43,7 +43,7 @@ func (s *session) newProgress(what string) *progress {
 	return p
 }
 
-// beside writes where a bar stands.
+// beside writes where a bar is shown.
 type beside struct {
 	bar *progress
 	w   io.Writer
@@ -89,7 +89,7 @@ func (p *progress) draw(total int64) {
 	}
 }
 
-// at is told by several goroutines, not in order.
+// at is called by several goroutines, not in order.
 func (p *progress) at(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *progress) at(done, total int64) {
 		return
 	}
 	if !p.size && total < 100 {
-		return // the files themselves are told
+		return // the files themselves are printed
 	}
 	if total > 0 && done*100/total >= p.next {
 		p.next = done * 100 / total

@@ -63,7 +63,7 @@ one a line; in a sandbox nothing is sent, and the messages lie in DATA/outbox.`,
 type apiClient struct {
 	url, token string
 	http       *http.Client
-	sent       func(done, total int64) // told how much of a request is out; may be nil
+	sent       func(done, total int64) // called with how much of a request was sent; may be nil
 }
 
 // Run sends, follows and fetches.
@@ -272,7 +272,7 @@ func (c *apiClient) send(ctx context.Context, method, path string, body []byte) 
 	return c.http.Do(req)
 }
 
-// watched is a body whose sending is told of.
+// watched is a body that reports how much of it was sent.
 func (c *apiClient) watched(body []byte) io.Reader {
 	if body == nil {
 		return http.NoBody

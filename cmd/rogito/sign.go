@@ -202,7 +202,7 @@ func (c *signCommand) together(s *session, id *identity, o rogito.Options) error
 		return err
 	}
 	if !c.JSON {
-		files = files[:1] // its place is told once
+		files = files[:1] // its place is printed once
 	}
 	for _, f := range files {
 		c.made(s, f.path, []string{to}, nil)

@@ -196,9 +196,8 @@ func (a *API) last(c *call, r *http.Request, now time.Time) {
 	}
 }
 
-// crowded tells a client to come back. On HTTP/2 it only takes the request back:
-// one who does not read the answer would make each of them cost as much as a
-// request that is answered.
+// crowded refuses a request for now. On HTTP/2 it resets the stream without an answer: a client
+// that does not read answers would make each of them cost as much as a real one.
 func (a *API) crowded(c *call, r *http.Request, why string) {
 	if r.ProtoMajor > 1 {
 		c.status = http.StatusServiceUnavailable // for the log

@@ -53,11 +53,11 @@ func (p *Provider) Passes() bool { return p.config.Passes }
 // Form of digests that was found.
 func (p *Provider) Form() *remote.Form { return &p.form }
 
-// automaticCode stands where the one-time password of a person would.
+// automaticCode replaces the one-time password of a person.
 const automaticCode = "dsign"
 
 // identity is who calls, in the order of the schema; coded says that the call
-// uses up a one-time password, or stands for one.
+// uses up a one-time password, or needs its replacement.
 func (p *Provider) identity(name string, l remote.Login, coded bool) soap.Element {
 	e := soap.Element{Name: name}
 	add := func(name, text string) { e.In = append(e.In, soap.Text(name, text)...) }
@@ -247,7 +247,7 @@ func (s *signer) signHash(ctx context.Context, hash string, sent []byte) ([]byte
 		{Name: "requirecert", Text: "false"},
 	}}
 	request.In = append(request.In, soap.Text("session_id", s.login.Session)...)
-	// Whoever waits may hang up: what was sent is sent, and its end is wanted.
+	// Once sent, the request is followed to its end even if the caller hangs up.
 	a, err := s.p.soap.Call(context.WithoutCancel(ctx), "signhash", []soap.Element{request})
 	if err != nil {
 		return nil, soap.Signing(err, func(f *soap.Fault) *remote.Error {

@@ -177,7 +177,7 @@ func (a *Authority) openSeal(ctx context.Context) (err error) {
 }
 
 // member loads a key and its certificate, or makes them. A certificate that
-// ends within a quarter is made anew under the same key.
+// ends within a quarter is made again under the same key.
 func (a *Authority) member(ctx context.Context, name, kind string, issue func(crypto.Signer) (*x509.Certificate, error)) (ca.Issuer, error) {
 	m, err := a.load(ctx, name)
 	if err != nil {
@@ -249,7 +249,7 @@ func (a *Authority) keep(ctx context.Context, name string, m ca.Issuer, before [
 }
 
 // openAudit loads the key that signs checkpoints of the audit log. Both halves
-// are sealed: with a public key of their own in the table, whoever writes to the
+// are sealed: with a public key of their own in the table, anyone who can write to the
 // database could sign checkpoints that verify.
 func (a *Authority) openAudit(ctx context.Context) error {
 	pair, err := a.loadAudit(ctx)
@@ -363,8 +363,8 @@ func (a *Authority) urlMark(name string, created int64) []byte {
 	return sum[:]
 }
 
-// Keys are the authority's own, as the audit log is held against them: one that
-// was taken away is made anew at the next start, and that is found.
+// Keys are the authority's own, as the audit log keeps track of them: one that
+// was deleted is made again at the next start, and verification finds that.
 var Keys = &audit.Register{
 	Kind: "authority-key", Table: "authority_keys", Key: "name", Name: "key of the authority",
 	Select: `select name, sealed, coalesce(certificate, sealed), certificate is null, created_at from authority_keys`,

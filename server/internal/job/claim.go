@@ -17,7 +17,7 @@ import (
 // claimAtOnce bounds the rows of one claim.
 const claimAtOnce = 16
 
-// NewLease names a holder that nobody else is.
+// NewLease is a unique name for the holder of a lease.
 func NewLease() string {
 	b := make([]byte, 12)
 	_, _ = rand.Read(b)

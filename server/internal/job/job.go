@@ -1,8 +1,7 @@
 // Package job is the queue. A row is its own work: whatever table has the columns id,
 // account_id, turn, lease_by, lease_until, starts, failures and created_at is a Source,
-// and a row of it that is ready and that nobody holds is worked on next. Signature
-// records and callbacks are such tables; the table work has what has no record of its
-// own.
+// and workers take those of its rows that are ready and not leased. Signature records and
+// callbacks are such tables; the table work has items without a record of their own.
 //
 // A worker claims a row in one statement, under a lease that its process renews. The
 // lease is the only guard: every change that the work makes is conditional on it
@@ -271,7 +270,7 @@ func (q *Queue) round(ctx, works context.Context, l *lane, polled bool) (bool, e
 		}
 	}
 	if !l.Anyway && q.cfg.Able(ctx) != nil {
-		return false, nil // what asks whether the server is ready is told why
+		return false, nil // readiness reports why
 	}
 	most := min(free, claimAtOnce)
 	claims, err := q.claim(ctx, l, most, not)

@@ -41,7 +41,7 @@ func (q *Queue) Register(kind string, k Kind) {
 }
 
 // Every has a kind of work done again and again, by one of all processes; to be called
-// before Start. The work must stand being done twice.
+// before Start. The work must tolerate being done twice.
 func (q *Queue) Every(interval time.Duration, kind string, k Kind) {
 	q.Register(kind, k)
 	q.every[kind] = interval

@@ -21,7 +21,7 @@ import (
 // this purpose, or were changed since.
 var ErrUnseal = errors.New("master: sealed value cannot be opened")
 
-// Key seals secrets. A value is sealed under a data key, which stands in
+// Key seals secrets. A value is sealed under a data key, which is in
 // the database wrapped under the master key, which does not: who has only the
 // database has nothing, and changing the master key re-wraps one row instead
 // of every secret.

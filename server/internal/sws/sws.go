@@ -298,7 +298,7 @@ func (s *signer) list(ctx context.Context, hash string, r remote.Request) ([][]b
 		body = append(body, soap.Element{Name: name, Text: soap.Base64(sent)})
 	}
 	body = append(body, soap.Element{Name: "preferences", In: soap.Text("hashAlgorithm", hash)})
-	// Whoever waits may hang up: what was sent is sent, and its end is wanted.
+	// Once sent, the request is followed to its end even if the caller hangs up.
 	a, err := s.p.soap.Call(context.WithoutCancel(ctx), operation, body)
 	if err != nil {
 		return nil, soap.Signing(err, func(f *soap.Fault) *remote.Error { return refusal(f, s.login.Secrets(), operation) }, operation)

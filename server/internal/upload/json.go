@@ -55,7 +55,7 @@ func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
 	return v, nil
 }
 
-// longName finds a mark that stands for a name: names set aside cannot be told
+// longName finds a mark in place of a name: names set aside cannot be told
 // apart, so that a duplicate would pass.
 func (s *Spool) longName(v jsontext.Value) bool {
 	for rest := []byte(v); s.mark != ""; {
@@ -205,7 +205,7 @@ func (s *Spool) unmarshalString(dec *jsontext.Decoder, p *string) error {
 	return nil
 }
 
-// lookup finds the long text that a mark stands for.
+// lookup finds the long text of a mark.
 func (s *Spool) lookup(t Text) (Text, bool) {
 	if s.mark == "" || t.Len() > int64(len(s.mark)+10) {
 		return Text{}, false
@@ -228,7 +228,7 @@ func (s *Spool) marked(str string) (Text, bool) {
 	return s.texts[n], true
 }
 
-// Text is the text that a JSON string of this body stands for, long or short;
+// Text is the text of a JSON string of this body, long or short;
 // false where v is no string.
 func (s *Spool) Text(v jsontext.Value) (Text, bool) {
 	text, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(v))

@@ -159,7 +159,7 @@ func (k *skimmer) piece(most int) (last bool, err error) {
 	}
 }
 
-// escape copies what stands behind a backslash, and tells whether it is the first
+// escape copies what follows a backslash, and tells whether it is the first
 // half of a character. Grammar is for others: here it must not be cut.
 func (k *skimmer) escape() bool {
 	rest, _ := k.r.Peek(5)
@@ -191,7 +191,7 @@ func ordinary(b []byte) int {
 	return n
 }
 
-// mark stands for a long string that was set aside.
+// mark puts a mark in place of a long string that was set aside.
 func (k *skimmer) mark(start int, src ades.Source) {
 	n := len(k.spool.texts)
 	k.spool.texts = append(k.spool.texts, Text{src: src, spool: k.spool})

@@ -77,7 +77,7 @@ func ours(err error) error { return fault.Storage(fmt.Errorf("spool: %w", err)) 
 type Spool struct {
 	dir     string
 	limits  Limits
-	mark    string // what stands in the skeleton for a long string, with a number after it
+	mark    string // replaces a long string in the skeleton, with a number after it
 	texts   []Text
 	readers json.Options // of what is decoded, made when first needed
 	mu      sync.Mutex
