@@ -106,7 +106,7 @@ func (x *run) workPassed(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runLimit)
 		defer cancel()
 		defer work.close()
-		err := work.once(ctx)
+		err := work.workOn(ctx)
 		if err == nil || errors.Is(err, ledger.ErrLost) || errors.Is(err, fault.NotFound) {
 			return
 		}

@@ -34,9 +34,8 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Text }
 // pieceSize is how much of a body is read at once.
 const pieceSize = 32 << 10
 
-// ReadJSON reads one JSON value. What it returns is the value with a mark in
-// place of every long string; hand it to Unmarshal. The errors are
-// *SyntaxError, ErrTooLong, or what r answered.
+// ReadJSON reads one JSON value, and returns it with a mark in place of every long string, for
+// Unmarshal. The errors are *SyntaxError, ErrTooLong, or those of r.
 func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
 	t := &turnReader{r: r}
 	defer t.end()
@@ -86,7 +85,7 @@ func check(v jsontext.Value) error {
 	return nil
 }
 
-// whyInvalid reads once more what is not acceptable, for the words.
+// whyInvalid reads unacceptable JSON once more, for the error's text.
 func whyInvalid(v jsontext.Value) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	if err := dec.SkipValue(); err != nil {
@@ -95,8 +94,8 @@ func whyInvalid(v jsontext.Value) error {
 	return syntax("body is not valid JSON: more than one value")
 }
 
-// holdsNUL finds the character that databases cannot keep in a text. Grammar
-// allows it as an escape only.
+// holdsNUL finds U+0000, which databases cannot store in a text. The grammar allows it as an
+// escape only.
 func holdsNUL(v []byte) bool {
 	for {
 		i := bytes.Index(v, []byte(`\u0000`))

@@ -95,7 +95,7 @@ func dataURL(head string) int64 {
 	return int64(len(before)) + 1
 }
 
-// NotBase64 says why a text that is not base64 is none, as far as it shows.
+// NotBase64 guesses why a text is not base64.
 func (t Text) NotBase64() string {
 	head := strings.TrimSpace(t.head())
 	switch {
