@@ -25,7 +25,7 @@ type progress struct {
 	back func() // puts the streams back that were written to beside it
 }
 
-// newProgress counts bytes; set size to false to count files. While a bar stands
+// newProgress counts bytes; set size to false to count files. While a bar is
 // on the screen, whatever else is written there takes its place, and it comes back
 // below.
 func (s *session) newProgress(what string) *progress {

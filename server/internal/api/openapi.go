@@ -127,8 +127,8 @@ func security(op Op) []map[string][]string {
 
 // success describes what a call that succeeds answers: the envelope around D
 // under the name of the operation or, where there is no D, bytes. What Accept
-// asks for beside JSON is told in words, since generators make one type of all
-// that an answer may be; what a parameter asks for stands beside JSON, since a
+// asks for beside JSON is described in words, since generators make one type of all
+// that an answer may be; what a parameter asks for is listed beside JSON, since a
 // client that sends every parameter there is meets it.
 func success[D any](reg huma.Registry, op Op) *huma.Response {
 	t := reflect.TypeFor[D]()

@@ -224,7 +224,7 @@ func (s *sealedBlobs) seal(ctx context.Context, w sink, r io.Reader, b *Info) er
 }
 
 // chunksOf gives the chunks of what is read, the last with io.EOF or
-// io.ErrUnexpectedEOF. What is in memory is given as it lies.
+// io.ErrUnexpectedEOF. What is in memory is not copied.
 func chunksOf(r io.Reader) (next func() ([]byte, error), done func()) {
 	if m, ok := r.(*bytes.Reader); ok {
 		var all inPlace

@@ -114,7 +114,7 @@ func (p *Proof) FullName() string {
 }
 
 // ByOperator is the proof of somebody who has looked at the person and at
-// documents: names, tax code, date of birth and nationality stand on those of a
+// documents: names, tax code, date of birth and nationality are on those of a
 // person, names and numbers of an organisation on an extract of its register.
 // Neither has e-mail addresses or numbers.
 func ByOperator(o Order, organisation bool, at time.Time) *Proof {

@@ -62,7 +62,7 @@ func SafeMethod(m string) string {
 }
 
 // requestHandler names the request, the record and the trace a line belongs to. Lines of the access log
-// take a short cut: there is one for every request, and what stands in them is
+// take a short cut: there is one for every request, and what is in them is
 // known to be no secret.
 type requestHandler struct {
 	slog.Handler

@@ -31,7 +31,7 @@ type Pages struct {
 	// KeepYears is how long evidence is kept after the end of a certificate; 0: it is not
 	// said.
 	KeepYears int
-	// Tells says that holders are told by mail of what happens to their orders.
+	// Tells says that holders get mail about their orders.
 	Tells bool
 	// OtherCard and OtherRefusal serve people who are identified without an order: a person
 	// who signs. They say whether they did; nil: there is nobody.

@@ -78,7 +78,7 @@ func (p *Pages) blank(r *http.Request) *view {
 	return &view{Head: look.Head{Lang: look.Language(r), Private: true}, Step: "problem"}
 }
 
-// viewOf is the page of an order: where it stands, or of the steps that the holder
+// viewOf is the page of an order: its state, or of the steps that the holder
 // chooses the one at an address.
 func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Browsers, at string) *view {
 	v := p.blank(r)

@@ -141,7 +141,7 @@ type view struct {
 	Told      string
 	Leave     string // where to go on after the end
 	LeaveHost string
-	Origins   string // that are told of the end, as JSON
+	Origins   string // that get a message at the end, as JSON
 	Expires   time.Time
 	Advanced  bool // a certificate of the person's own signs
 	Sidebar   bool // the part that says what it is about

@@ -236,7 +236,7 @@ func (x *Set) twofold(ctx context.Context, index int, d *document) (bool, error)
 	var malformed *ades.MalformedError
 	switch {
 	case errors.As(err, &malformed) && !errors.Is(err, ades.ErrPassword):
-		return true, nil // what it is, is told when it is read to be written anew
+		return true, nil // the reading before the rewrite says what is wrong
 	case err != nil:
 		return false, Unsignable(index, err)
 	case len(found.Twofold) == 0:
