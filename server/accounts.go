@@ -11,7 +11,7 @@ import (
 	"rogito.dev/rogito/server/internal/money"
 )
 
-// openAccounts opens what knows who calls and who pays.
+// openAccounts opens accounts and billing.
 func (s *Server) openAccounts() error {
 	prices, err := s.cfg.prices()
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Config) prices() (p billing.Prices, err error) {
 	return p, p.Check()
 }
 
-// setEndpoints tells the accounts which calls there are, for the list of scopes.
+// setEndpoints gives the accounts the list of calls, which scopes are made from.
 func (s *Server) setEndpoints(a *api.API) {
 	seen := map[account.Endpoint]bool{}
 	var list []account.Endpoint

@@ -105,8 +105,8 @@ func (s *Server) checkpointer() *audit.Checkpointer {
 	return k
 }
 
-// beginAudit makes the first checkpoint of a new log. A log that is not the one
-// of the witness file is told of, and verified as bad; the server works on.
+// beginAudit makes the first checkpoint of a new log. Where the log does not match the witness
+// file the server logs it and starts all the same; verification will fail.
 func (s *Server) beginAudit(ctx context.Context) error {
 	err := s.checkpointer().Begin(ctx)
 	if errors.Is(err, audit.ErrWitness) {
@@ -116,8 +116,8 @@ func (s *Server) beginAudit(ctx context.Context) error {
 	return err
 }
 
-// lockedBucket is the bucket of the witness, opened when it is first needed: a
-// server whose bucket is away signs on.
+// lockedBucket opens the witness bucket on first use, so that an unreachable bucket does not
+// keep the server from signing.
 type lockedBucket struct {
 	config blob.Config
 	mu     sync.Mutex
@@ -153,7 +153,7 @@ func (b *lockedBucket) Each(ctx context.Context, fn func(name string, data []byt
 	return l.Each(ctx, fn)
 }
 
-// checkToken holds a time-stamp token against a digest.
+// checkToken checks that a time-stamp token is for a digest.
 func checkToken(token, digest []byte) error {
 	t, err := tsp.Parse(token)
 	if err != nil {

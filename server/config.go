@@ -102,7 +102,7 @@ type TrustConfig struct {
 	Policy      string   `yaml:"policy" doc:"file with a validation policy of your own; empty: the default one"`
 }
 
-// ScopesConfig says which domains may stand in a scope.
+// ScopesConfig says which domains a scope may name.
 type ScopesConfig struct {
 	Domains []string `yaml:"domains" doc:"domains that scopes may name, beside the server's own host; the sandbox takes any"`
 }
@@ -150,7 +150,7 @@ type OMIConfig struct {
 	FreePerDay int    `yaml:"free_per_day" doc:"free quotations of an account in a day (UTC); -1: all are free"`
 	WatchDir   string `yaml:"watch_dir" doc:"folder whose publications are imported as they appear"`
 	Geocoder   string `yaml:"geocoder" doc:"service that finds addresses for /map, with {q} where they go: it answers GeoJSON (Photon, Pelias) or a list as Nominatim; what visitors write and is no municipality is sent there; empty: none is asked"`
-	// AllowPartial rules the watched folder only: whoever imports otherwise says so.
+	// AllowPartial rules the watched folder only: other imports say so themselves.
 	AllowPartial bool `yaml:"allow_partial" doc:"import from watch_dir also what lacks perimeters for half of its zones, or files"`
 }
 

@@ -84,9 +84,8 @@ type Invitation struct {
 	Mailed  bool      `json:"mailed"`
 }
 
-// ConsoleInvite invites somebody to the console of an account; without its e-mail to the
-// sandbox's, or to the only one that there is. Whoever is among its people already gets a
-// new link.
+// ConsoleInvite invites somebody to the console of an account; without an e-mail address, of
+// the sandbox's account or the only one. A person who already belongs to it gets a new link.
 func (s *Server) ConsoleInvite(ctx context.Context, email, name, role, of string) (*Invitation, error) {
 	all, err := s.accounts.List(ctx)
 	if err != nil {
@@ -236,8 +235,8 @@ func (s *Server) oneOf(all []account.Account, email string, admins bool) (*accou
 	return &all[found], nil
 }
 
-// reachedAt is where people reach the server, as far as a command beside it can
-// tell: a sandbox that was given no address has written down its own.
+// reachedAt is the address of the server, as far as a command beside it can tell: a sandbox
+// that was given no address has written down its own.
 func (s *Server) reachedAt() string {
 	if s.cfg.PublicURL != "" {
 		return strings.TrimSuffix(s.cfg.PublicURL, "/")

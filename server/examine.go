@@ -39,7 +39,7 @@ func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []doctor.Finding {
 // clients are not told, and without credentials.
 func Explain(err error) string { return logging.Explain(err) }
 
-// settings are what the doctor is told of the configuration.
+// settings are the parts of the configuration that the doctor examines.
 func (c *Config) settings() doctor.Settings {
 	out := doctor.Settings{
 		Problem: c.check(), Production: c.Production, Listen: c.Listen, PublicURL: c.PublicURL, StatusURL: c.StatusURL, Data: c.Data,

@@ -199,7 +199,7 @@ type cardKey struct{}
 
 // serveCards opens the listener that asks for a card, and never demands one. A
 // connection serves one request, and no session is taken up again: each visit
-// shows the card anew.
+// shows the card again.
 func (s *Server) serveCards(ctx context.Context, a *api.API) (stop func(), err error) {
 	k := s.cfg.Identify.CNS
 	if k.Listen == "" {

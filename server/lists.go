@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,8 +51,8 @@ func (s *Server) openLists() error {
 	return nil
 }
 
-// listAges is what readiness shows of the lists: a service without them is up,
-// and says of every signature that it cannot tell.
+// listAges is what readiness reports of the lists. A service without them is still ready; its
+// verdicts are then undetermined.
 func (s *Server) listAges() any {
 	type age struct {
 		Territory  string `json:"territory"`
@@ -75,15 +74,4 @@ func (s *Server) listAges() any {
 		out = append(out, a)
 	}
 	return out
-}
-
-// startLists keeps the lists fresh until the server ends.
-func (s *Server) startLists(ctx context.Context) {
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.sig.lists.Run(run, refreshLists)
-	}()
-	s.onClose(func() { cancel(); <-done })
 }

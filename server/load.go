@@ -64,7 +64,7 @@ func readFile(path string, cfg *Config) error {
 	return nil
 }
 
-// databaseKeys turns {url, connections} under database into the keys that stand for them:
+// databaseKeys turns {url, connections} under database into the keys that they mean:
 // an address by itself is how most write it.
 func databaseKeys(text []byte) ([]byte, error) {
 	var file struct {

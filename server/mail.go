@@ -18,7 +18,7 @@ func (s *Server) openMail() (err error) {
 	return err
 }
 
-// notify has somebody told of what waits, once the transaction commits.
+// notify queues a mail about something that waits; it is sent once the transaction commits.
 func (s *Server) notify(ctx context.Context, tx *store.Tx, n mail.Notice) error {
 	if s.mail == nil {
 		return nil
@@ -38,14 +38,14 @@ func (s *Server) reviewWaits(ctx context.Context, tx *store.Tx, c *enroll.Certif
 // startMail registers the job that sends.
 func (s *Server) startMail() {
 	if s.mail != nil {
-		w := &mail.Worker{Sender: s.mail, To: s.told, Link: s.waitingAt}
+		w := &mail.Worker{Sender: s.mail, To: s.recipients, Link: s.waitingAt}
 		s.jobs.Register(mail.Kind, job.Kind{Attempts: mail.Attempts, Work: w.Work})
 	}
 }
 
-// told are the addresses of who decides: the account whose signature waits; for
-// an identification the reviewers, or all administrators.
-func (s *Server) told(ctx context.Context, n mail.Notice) (to []string, err error) {
+// recipients are the addresses of those who decide: the account whose signature waits; for an
+// identification the reviewers, or all administrators.
+func (s *Server) recipients(ctx context.Context, n mail.Notice) (to []string, err error) {
 	if n.About == mail.Identification && len(s.cfg.Mail.Reviewers) > 0 {
 		return s.cfg.Mail.Reviewers, nil
 	}
@@ -58,7 +58,7 @@ func (s *Server) told(ctx context.Context, n mail.Notice) (to []string, err erro
 	return to, err
 }
 
-// waitingAt is the page, or the call, where it is decided.
+// waitingAt is the page, or the call, where the decision is made.
 func (s *Server) waitingAt(n mail.Notice) string {
 	switch {
 	case n.About == mail.Approval && s.cfg.Console.Enabled:

@@ -17,8 +17,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// messenger sends what people who sign are told. A sandbox sends nothing: messages lie
-// in the folder outbox.
+// messenger sends messages to people who sign. In a sandbox they are written to the folder
+// outbox and not sent.
 type messenger struct {
 	mail *mail.Sender // nil: none is sent
 	sms  *sms.Sender
@@ -69,7 +69,7 @@ func (m *messenger) SendNews(ctx context.Context, n enroll.News) error {
 	return m.Send(ctx, people.Message{Channel: ledger.ByEmail, Record: n.ID, ID: "holder", To: n.To, Subject: n.Subject, Text: n.Text})
 }
 
-// holderNews has holders told by mail; nil where none is sent.
+// holderNews queues mail to holders; nil where no mail is sent.
 func (s *Server) holderNews(m *messenger) func(context.Context, *store.Tx, job.Item) error {
 	if !m.Offers(ledger.ByEmail) {
 		return nil
@@ -80,7 +80,7 @@ func (s *Server) holderNews(m *messenger) func(context.Context, *store.Tx, job.I
 	}
 }
 
-// Send hands a message on. What will be refused for ever is not tried again.
+// Send sends a message. A permanent refusal is not tried again.
 func (m *messenger) Send(ctx context.Context, one people.Message) (err error) {
 	if !m.Offers(one.Channel) {
 		return fmt.Errorf("%w: no %s is sent here", job.ErrGiveUp, one.Channel)

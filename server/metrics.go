@@ -51,7 +51,7 @@ func (s *Server) expect() {
 	s.metrics.Expect(w)
 }
 
-// watch shows what is read from the storage when somebody looks.
+// watch registers the gauges that are read from storage on each scrape.
 func (s *Server) watch() {
 	m := s.metrics
 	m.Watch("rogito_jobs", "Jobs in a queue that are not done, by state.", []string{"queue", "state"}, s.countJobs)

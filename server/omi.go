@@ -57,14 +57,3 @@ func (f addressFinder) Locate(ctx context.Context, sought string) ([]omimap.Loca
 	}
 	return all, err
 }
-
-// startPublications keeps the quotations up to date until the context ends.
-func (s *Server) startPublications(ctx context.Context) {
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.publications.Run(ctx)
-	}()
-	s.onClose(func() { stop(); <-done })
-}

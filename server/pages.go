@@ -37,7 +37,7 @@ func (s *Server) publicCheck() bool {
 	return s.sandboxed
 }
 
-// zone is that of times on pages and in reports for people; nil: by their language.
+// zone is the time zone of pages and reports for people; nil: by their language.
 func (s *Server) zone() *time.Location {
 	if s.cfg.Timezone == "" {
 		return nil
@@ -54,7 +54,7 @@ var doors = []look.Door{
 	{Path: "/docs", Name: look.Same("API"), About: look.T("Everything that the pages do, for your own programs.", "Tutto ciò che fanno le pagine, per i tuoi programmi.")},
 }
 
-// newSite is what all pages stand on.
+// newSite is the frame that all pages share.
 func (s *Server) newSite(a *api.API) *look.Site {
 	site := look.NewSite(look.Options{
 		Sandbox: s.sandboxed, Version: version.Number, Zone: s.zone(), Secure: strings.HasPrefix(s.cfg.PublicURL, "https:"), Log: s.log, JSON: a.Fail,

@@ -25,8 +25,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Parts are what a server is made of, for tests that look behind its API. Their
-// packages are internal: nobody outside of this module can use them.
+// Parts are the services inside a server, for tests that look behind its API. Their packages
+// are internal, so only this module can use them.
 type Parts struct {
 	DB           *store.DB
 	Master       *master.Key

@@ -14,8 +14,8 @@ import (
 	"rogito.dev/rogito/server/internal/publication"
 )
 
-// watchStorage has what this server must be able to write checked, by whoever asks whether
-// it is ready, and before it takes work or uses a key.
+// watchStorage registers checks of everything that this server must be able to write. They run
+// for readiness, before work is claimed and before a key is used.
 func (s *Server) watchStorage() {
 	s.storing = []*monitor.Check{monitor.NewCheck("blobs", s.blobs.Ready), monitor.NewCheck("spool", s.spoolReady)}
 	s.health.Add(monitor.NewCheck("database", s.db.Ready))
@@ -24,8 +24,8 @@ func (s *Server) watchStorage() {
 	}
 }
 
-// able says what keeps this server from storing what it would make. That the database
-// takes what is written shows in the claim itself, and before a key is used.
+// able returns why this server could not store a result now, or nil. Whether the database takes
+// writes shows in the claim itself, and before a key is used.
 func (s *Server) able(ctx context.Context) error {
 	if err := s.db.Able(ctx); err != nil {
 		return err

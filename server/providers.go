@@ -96,7 +96,7 @@ func (p Provider) passes() bool { return p.StoreCredentials != nil && !*p.StoreC
 // remoteProviders are the clients of providers that have remote keys, by name.
 type remoteProviders = map[string]remote.Provider
 
-// providers are those of the configuration; observe is told of every call to one.
+// providers makes a client for each configured provider; observe gets every call to it.
 func (c *Config) providers(observe func(provider string) remote.Observe) (remoteProviders, error) {
 	all, passing := remoteProviders{}, ""
 	for _, name := range slices.Sorted(maps.Keys(c.Signing.Providers)) {
@@ -183,7 +183,7 @@ func (p Provider) endpoint(c *Config) (at remote.Endpoint, err error) {
 	return at, nil
 }
 
-// secretIn reads a secret that stands alone in a file.
+// secretIn reads a file that holds one secret.
 func secretIn(file string) (string, error) {
 	b, err := os.ReadFile(file)
 	return strings.TrimSpace(string(b)), err
@@ -192,8 +192,8 @@ func secretIn(file string) (string, error) {
 // signerFor is how long it is believed what lists say of a certificate.
 const signerFor = 10 * time.Minute
 
-// signer says what certificate and trusted lists tell of who signs. Those who
-// sign are few, and met again with every signature.
+// signer is what the certificate and the trusted lists say of the signer. Few certificates
+// sign, and each is asked about with every signature.
 func (s *Server) signer(ctx context.Context, c *enroll.Certificate) *ledger.Signer {
 	s.sig.signersMu.Lock()
 	defer s.sig.signersMu.Unlock()

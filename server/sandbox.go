@@ -114,9 +114,8 @@ Try it:
 // Dir is the data folder.
 func (w *welcome) Dir() string { return filepath.Dir(w.File) }
 
-// print shows the welcome. A person at a terminal is shown the sandbox's token,
-// to copy; what is not a terminal may be a log that others read, and is told the
-// file that has it.
+// print shows the welcome. On a terminal it includes the sandbox's token, ready to copy. Any
+// other output may be a log that others read, so it names the file instead.
 func (w *welcome) print(std Streams) {
 	if w == nil || std.Out == nil {
 		return

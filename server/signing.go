@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -120,7 +121,7 @@ func (s *Server) bases() []*url.URL {
 	return all
 }
 
-// openTrust builds what verification and the LT levels stand on.
+// openTrust builds the trust store and the verifier, which the LT levels use too.
 func (s *Server) openTrust() error {
 	w := &s.sig
 	w.trust = &trust.Store{Cache: &trust.Cache{Dir: filepath.Join(s.cfg.Data, "trust", "crl")}}
@@ -142,10 +143,7 @@ func (s *Server) openTrust() error {
 		}
 	}
 	w.verifier = &rogito.Verifier{Trust: w.trust, Memory: s.cfg.Limits.Memory}
-	if err := s.openLists(); err != nil {
-		return err
-	}
-	return nil
+	return s.openLists()
 }
 
 func (s *Server) openKeys() error {
@@ -159,7 +157,7 @@ func (s *Server) openKeys() error {
 			}
 			pin = string(b)
 		}
-		token, err := keys.OpenToken(keys.TokenConfig{Library: p.Module, Label: p.Token, PIN: trimLine(pin), Sessions: p.Sessions})
+		token, err := keys.OpenToken(keys.TokenConfig{Library: p.Module, Label: p.Token, PIN: strings.TrimRight(pin, "\r\n"), Sessions: p.Sessions})
 		if err != nil {
 			return err
 		}
@@ -183,13 +181,6 @@ func (s *Server) noteLock(ctx context.Context, tx *store.Tx, account, certificat
 		e.Log = "locked on the page of consent, after wrong passwords or one-time passwords there"
 	}
 	return s.sig.audit.Append(ctx, tx, e)
-}
-
-func trimLine(s string) string {
-	for len(s) > 0 && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r') {
-		s = s[:len(s)-1]
-	}
-	return s
 }
 
 func (s *Server) openRecords() error {
@@ -246,8 +237,8 @@ func (s *Server) openRecords() error {
 // all.
 const maxSignDoc = 64 << 20
 
-// stampsPerMinute is how many time-stamps one address gets at /tsa. In production
-// nobody gets one until the operator says so: the key would sign for the world.
+// stampsPerMinute is how many time-stamps one address gets at /tsa. In production the default
+// is none: an open stamper would sign for the whole internet.
 func (s *Server) stampsPerMinute() int {
 	if n := s.cfg.Signing.TSAPerMinute; n != 0 || !s.sandboxed {
 		return n
@@ -321,11 +312,9 @@ func (s *Server) startSigning(ctx context.Context) {
 	if to := s.exports(); to != nil {
 		s.jobs.Every(s.cfg.Audit.ExportEvery, "export-audit", again(func(ctx context.Context) error { return s.exportTo(ctx, to) }, 14*time.Minute, false))
 	}
-	s.startLists(ctx)
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() { s.checkpointer().Run(run); close(done) }()
-	s.onClose(func() { cancel(); <-done })
+	ctx = context.WithoutCancel(ctx)
+	s.background(ctx, func(ctx context.Context) { s.sig.lists.Run(ctx, refreshLists) })
+	s.background(ctx, func(ctx context.Context) { s.checkpointer().Run(ctx) })
 }
 
 // rootPEM is the certificate that a sandbox's clients trust.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"rogito.dev/rogito/internal/draw"
@@ -143,9 +144,9 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *S
 	return s, nil
 }
 
-// Spool is the folder of a server's temporary files: large bodies, and objects
-// on their way. Those that this program makes lose their name as soon as they
-// are open; whatever has one is of a process that was killed.
+// Spool is the folder of a server's temporary files: large bodies, and objects being uploaded.
+// Files are unlinked as soon as they are open, so one that still has a name was left by a
+// killed process.
 func Spool(data string) string { return filepath.Join(data, "spool") }
 
 // sweepSpool removes what a server that was killed left behind.
@@ -190,20 +191,31 @@ func (c *Config) network() *network.Config {
 	}
 }
 
-// onClose remembers what to do at the end; the last opened is closed first.
+// onClose adds what Close runs, last added first.
 func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
+
+// background runs work until the server closes or ctx ends, and has Close wait for it.
+func (s *Server) background(ctx context.Context, work func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work(ctx)
+	}()
+	s.onClose(func() { cancel(); <-done })
+}
 
 // Close closes everything that was opened, the last first.
 func (s *Server) Close() {
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		s.closers[i]()
+	for _, closer := range slices.Backward(s.closers) {
+		closer()
 	}
 	s.closers = nil
 }
 
 // start sets the work in the background going.
 func (s *Server) start(ctx context.Context) error {
-	s.startPublications(ctx)
+	s.background(ctx, func(ctx context.Context) { s.publications.Run(ctx) })
 	s.startSigning(ctx)
 	s.startMail()
 	if err := s.jobs.Start(ctx); err != nil {

@@ -158,15 +158,6 @@ type certRemote struct {
 	JSON bool `help:"print JSON"`
 }
 
-// secretFile reads a secret that stands alone in a file; no file, no secret.
-func secretFile(name string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	b, err := os.ReadFile(name)
-	return strings.TrimRight(string(b), "\r\n"), err
-}
-
 // keyKind is the kind of certificate for the name of a key at a provider.
 func keyKind(name string) string {
 	switch name = strings.ToUpper(name); {

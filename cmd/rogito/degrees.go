@@ -35,7 +35,7 @@ func (d *degrees) parse(text string) error {
 
 // negative lets coordinates begin with a hyphen, which the parser would take
 // for a flag: they get the printed sign, which degrees reads. Everything else
-// is left alone, as is what stands after --.
+// is left alone, as are arguments after --.
 func negative(args []string) []string {
 	at := slices.Index(args, "omi")
 	if at < 0 || at+1 >= len(args) || args[at+1] != "lookup" && args[at+1] != "estimate" {

@@ -47,13 +47,11 @@ that of the worst (3 for errors). Files that are not signed are left alone and c
 }
 
 func (c *extractCommand) Run(s *session) error {
-	in := ades.ReadOptions{}
-	if c.PDFPassword != "" {
-		var err error
-		if in.Password, err = (secret{file: c.PDFPassword}).read(s); err != nil {
-			return err
-		}
+	password, err := secretFile(c.PDFPassword)
+	if err != nil {
+		return err
 	}
+	in := ades.ReadOptions{Password: password}
 	files, err := expand(c.Files)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ type sourceFile struct {
 	*io.SectionReader
 	io.Closer
 
-	seen func(at int64) // is told how far it was read; nil: nobody wants to know
+	seen func(at int64) // called with how far it was read; may be nil
 }
 
 // ReadAt reads, and tells how far.
@@ -210,6 +210,15 @@ func (o output) toStdout(s *session, path string, make_ maker) error {
 	return nil
 }
 
+// secretFile reads a file that holds one secret; no file, no secret.
+func secretFile(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(name)
+	return strings.TrimRight(string(b), "\r\n"), err
+}
+
 // secret is a password: from a file, from the environment, or asked for.
 type secret struct {
 	file, variable, prompt string
@@ -217,8 +226,7 @@ type secret struct {
 
 func (x secret) read(s *session) (string, error) {
 	if x.file != "" {
-		b, err := os.ReadFile(x.file)
-		return strings.TrimRight(string(b), "\r\n"), err
+		return secretFile(x.file)
 	}
 	if v, ok := s.getenv(x.variable); ok {
 		return v, nil

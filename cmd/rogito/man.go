@@ -173,7 +173,7 @@ func (p *manPage) ending(path []string) {
 	p.line(".SH SEE ALSO\n\\fBrogito help\\fR, \\fBrogito man\\fR \\fICOMMAND\\fR")
 }
 
-// prose sets paragraphs; indented lines stand as they are.
+// prose sets paragraphs; indented lines are kept as they are.
 func (p *manPage) prose(text string) {
 	literal, gap := false, false
 	for _, line := range strings.Split(strings.Trim(text, "\n"), "\n") {

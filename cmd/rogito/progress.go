@@ -25,7 +25,7 @@ type progress struct {
 	back func() // puts the streams back that were written to beside it
 }
 
-// newProgress counts bytes; set size to false to count files. While a bar stands
+// newProgress counts bytes; set size to false to count files. While a bar is
 // on the screen, whatever else is written there takes its place, and it comes back
 // below.
 func (s *session) newProgress(what string) *progress {
@@ -43,7 +43,7 @@ func (s *session) newProgress(what string) *progress {
 	return p
 }
 
-// beside writes where a bar stands.
+// beside writes where a bar is shown.
 type beside struct {
 	bar *progress
 	w   io.Writer
@@ -89,7 +89,7 @@ func (p *progress) draw(total int64) {
 	}
 }
 
-// at is told by several goroutines, not in order.
+// at is called by several goroutines, not in order.
 func (p *progress) at(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *progress) at(done, total int64) {
 		return
 	}
 	if !p.size && total < 100 {
-		return // the files themselves are told
+		return // the files themselves are printed
 	}
 	if total > 0 && done*100/total >= p.next {
 		p.next = done * 100 / total

@@ -63,7 +63,7 @@ one a line; in a sandbox nothing is sent, and the messages lie in DATA/outbox.`,
 type apiClient struct {
 	url, token string
 	http       *http.Client
-	sent       func(done, total int64) // told how much of a request is out; may be nil
+	sent       func(done, total int64) // called with how much of a request was sent; may be nil
 }
 
 // Run sends, follows and fetches.
@@ -144,7 +144,7 @@ type requestRecord struct {
 }
 
 func (c *requestCommand) prepare(s *session) (*apiClient, []byte, error) {
-	box := sandboxOf(c.Data)
+	box := server.ReadSandbox(c.Data)
 	api := &apiClient{url: c.URL, http: &http.Client{Timeout: 15 * time.Minute}}
 	if api.url == "" && box != nil {
 		api.url = box.BaseURL
@@ -200,18 +200,6 @@ func (c *requestCommand) signers() (all []map[string]any, err error) {
 		all = append(all, one)
 	}
 	return all, nil
-}
-
-func sandboxOf(data string) *server.Sandbox {
-	b, err := os.ReadFile(server.SandboxFile(data))
-	if err != nil {
-		return nil
-	}
-	var box server.Sandbox
-	if json.Unmarshal(b, &box) != nil {
-		return nil
-	}
-	return &box
 }
 
 func (c *requestCommand) findToken(s *session, api *apiClient, box *server.Sandbox) error {
@@ -284,7 +272,7 @@ func (c *apiClient) send(ctx context.Context, method, path string, body []byte) 
 	return c.http.Do(req)
 }
 
-// watched is a body whose sending is told of.
+// watched is a body that reports how much of it was sent.
 func (c *apiClient) watched(body []byte) io.Reader {
 	if body == nil {
 		return http.NoBody

@@ -5,6 +5,8 @@ package main
 import (
 	"errors"
 	"strings"
+
+	"rogito.dev/rogito/server"
 )
 
 func init() {
@@ -24,7 +26,7 @@ func (sandboxCommand) Help() string {
 
 // Run prints assignments that a shell can take as they are.
 func (c *sandboxCommand) Run(s *session) error {
-	box := sandboxOf(c.Data)
+	box := server.ReadSandbox(c.Data)
 	if box == nil {
 		return errors.New("there is no sandbox in " + c.Data + ": rogito serve makes one; --data names another folder")
 	}

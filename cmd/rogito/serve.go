@@ -60,7 +60,7 @@ func (c *serveCommand) Run(s *session) error {
 
 // boundMemory makes the collector work harder before the process grows beyond
 // what its readings may hold together (two to three times what one may) and the
-// rest needs. Without it garbage of the size of what is held lies about, and
+// rest needs. Without it there is as much garbage as live memory, and
 // hostile documents made 685 MB of a server that held 250. Far below that bound it
 // may come round seldom: a live heap of a few megabytes would be collected a
 // thousand times a minute. GOMEMLIMIT and GOGC decide where they are set.

@@ -76,13 +76,6 @@ func (f raiseFlags) sources() (*trust.Gatherer, error) {
 	return &trust.Gatherer{Store: store}, addAnchors(store, f.Trust)
 }
 
-func (f raiseFlags) password() (string, error) {
-	if f.PDFPassword == "" {
-		return "", nil
-	}
-	return secret{file: f.PDFPassword}.read(nil)
-}
-
 type signCommand struct {
 	keyFlags
 	raiseFlags
@@ -209,7 +202,7 @@ func (c *signCommand) together(s *session, id *identity, o rogito.Options) error
 		return err
 	}
 	if !c.JSON {
-		files = files[:1] // its place is told once
+		files = files[:1] // its place is printed once
 	}
 	for _, f := range files {
 		c.made(s, f.path, []string{to}, nil)
@@ -266,7 +259,7 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 		return o, err
 	}
 	o.PAdES.AsIs = c.AsIs
-	if o.PAdES.Password, err = c.password(); err != nil {
+	if o.PAdES.Password, err = secretFile(c.PDFPassword); err != nil {
 		return o, err
 	}
 	return o, c.packaging(&o)
@@ -341,7 +334,7 @@ func (c *augmentCommand) Run(s *session) error {
 	if r.Gatherer, err = c.sources(); err != nil {
 		return err
 	}
-	if r.Password, err = c.password(); err != nil {
+	if r.Password, err = secretFile(c.PDFPassword); err != nil {
 		return err
 	}
 	return c.each(s, c.Files, func(name string, f *sourceFile) (string, func(io.Writer) error) {

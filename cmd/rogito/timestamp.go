@@ -36,7 +36,7 @@ func (c *timestampCommand) Run(s *session) error {
 	if err := c.checkTSA(); err != nil {
 		return err
 	}
-	password, err := c.password()
+	password, err := secretFile(c.PDFPassword)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (c *verifyCommand) judged(r *report.Report, name string) judged {
 	return j
 }
 
-// marks stand before the verdicts of a summary, by their exit codes.
+// marks precede the verdicts of a summary, by their exit codes.
 var marks = map[int]string{exitOK: "✓", exitUndetermined: "?", exitInvalid: "✗", stampedOnly: "–"}
 
 // stampedOnly is no exit code: a time-stamp that holds, or may hold, in a document
@@ -181,7 +181,7 @@ func row(r *report.Report, lang paper.Lang) []string {
 	return []string{r.Format(), list(levels), list(signers), list(worth), list(times), reason}
 }
 
-// shown is how the verdicts of a run are told, one after another.
+// shown prints the verdicts of a run, one after another.
 type shown struct {
 	s       *session
 	summary bool // a count ends it
@@ -193,7 +193,7 @@ type shown struct {
 	names   int // how wide the longest of them is
 	code    int
 	counts  map[string]int
-	only    bool // what is signed is told and counts, as long as something is
+	only    bool // only signed files are printed and count, if there are any
 }
 
 // widest is how far names push the columns behind them to the right.

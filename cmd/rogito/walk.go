@@ -17,7 +17,7 @@ import (
 
 // item is a file that a command was led to: by its name, in a folder or in a zip.
 type item struct {
-	ades.File             // its name is the path as people are told it
+	ades.File             // its name is the path as it is printed
 	root, rel string      // the folder that led to it, and the path below that: where its results go
 	named     bool        // the caller named it, and not what is around it
 	broken    bool        // a zip that readers take in two ways, or not at all
@@ -31,7 +31,7 @@ const maxZips = 4
 
 // walk leads to the files at the paths; plain zips are folders where zips is
 // set. Files that lie beside a detached signature or time-stamp over them come
-// with that. An item is released by whoever takes it.
+// with that. The consumer of an item releases it.
 func (s *session) walk(files []found, zips bool) iter.Seq[item] {
 	return func(yield func(item) bool) {
 		beside, covered := s.pairs(files, zips)
@@ -65,7 +65,7 @@ func (s *session) walk(files []found, zips bool) iter.Seq[item] {
 	}
 }
 
-// told is a path as people are told it.
+// told is a path as it is printed.
 func told(path string) string {
 	if path == input {
 		return "standard input"
@@ -202,7 +202,7 @@ func expand(names []string) ([]found, error) {
 	var out []found
 	for _, name := range names {
 		if info, err := os.Stat(name); err != nil || !info.IsDir() {
-			out = append(out, found{name, filepath.Base(name), true}) // what cannot be opened is told where it is
+			out = append(out, found{name, filepath.Base(name), true}) // what cannot be opened is reported in its turn
 			continue
 		}
 		root := name + string(filepath.Separator) // a link to a folder is followed

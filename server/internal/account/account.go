@@ -45,8 +45,7 @@ type Service struct {
 	limiters  sync.Map // id of a token → *rate.Limiter
 	now       func() time.Time
 	forgot    atomic.Int64 // when old entries were dropped, in seconds
-	// Log is told of accounts that are made; nil: none is, as in tests of this
-	// package. It is set before the first call.
+	// Log is the audit log; nil in tests of this package. It is set before the first call.
 	Log *audit.Log
 	// Kin is the line that a root belongs to where that is another's: of a person who was
 	// invited with a token, that token's. Empty: its own. It is set before the first call.
@@ -77,7 +76,7 @@ func New(db *store.DB, m *master.Key, cfg Config) *Service {
 	return s
 }
 
-// Announce tells which calls there are, for the list of scopes.
+// Announce sets the calls that exist, for the list of scopes.
 func (s *Service) Announce(list []Endpoint) { s.endpoints.Store(&list) }
 
 // Account is one customer.

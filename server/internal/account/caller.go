@@ -20,7 +20,7 @@ type Caller struct {
 	// nothing but its rotation.
 	Refresh bool
 
-	Member string // person of the account who acts; empty: whoever has the token
+	Member string // person of the account who acts; empty: the token's holder
 
 	Domain  string // by which the server was reached
 	scopes  []Scope

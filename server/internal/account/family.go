@@ -38,9 +38,8 @@ type member struct {
 	quota          Quota
 }
 
-// tokenRow is what makes a token and its rights, as it stands in its row. The row
-// carries a keyed digest of it: one that was written or changed by anybody else
-// than this service, to name another account, secret or right, is no token.
+// tokenRow is the row of a token and its rights. It carries a keyed digest, so a row that was
+// written or changed by anybody else, to name another account, secret or right, is rejected.
 type tokenRow struct {
 	id, account     string
 	hash, refresh   []byte
@@ -79,9 +78,8 @@ func (s *Service) mark(r *tokenRow) []byte {
 	return sum[:]
 }
 
-// readFamily reads a token by a condition on its row, and those it comes from.
-// An unknown token has none, and neither has one with a row that is not ours, its
-// own or that of one it comes from.
+// readFamily reads a token by a condition on its row, with its ancestors. It returns nothing
+// for an unknown token, and for one where any of these rows is not genuine.
 func (s *Service) readFamily(ctx context.Context, q store.Querier, where string, arg any) (family, error) {
 	forged := false
 	rows, err := q.Query(ctx, `with recursive family (id, parent_id, depth) as (
@@ -129,7 +127,7 @@ func parseScopes(list []string) (out []Scope) {
 	return out
 }
 
-// scopes are what all members have.
+// scopes are those that all members have.
 func (f family) scopes() []Scope {
 	common := f[0].scopes
 	for _, m := range f[1:] {
@@ -194,7 +192,7 @@ func (s *Service) giver(ctx context.Context, tx store.Querier, c *Caller) (famil
 	return f, err
 }
 
-// mayGive judges whether a caller's token may hand out these scopes.
+// mayGive checks whether the caller's token may hand out these scopes.
 func (f family) mayGive(scopes []string) error {
 	switch {
 	case f == nil:
@@ -205,7 +203,7 @@ func (f family) mayGive(scopes []string) error {
 	return f.allHave(scopes)
 }
 
-// allHave judges whether scopes are within those of every member.
+// allHave checks that scopes are within those of every member.
 func (f family) allHave(scopes []string) error {
 	if len(f) == 0 {
 		return nil
@@ -219,8 +217,8 @@ func (f family) allHave(scopes []string) error {
 	return nil
 }
 
-// mayManage judges whether a caller's token may change or delete another of the
-// account: itself, those it made, and any that may do no more than itself.
+// mayManage checks whether the caller's token may change or delete another token of the
+// account: itself, those it made, and those with no more rights than itself.
 func (f family) mayManage(target family) error {
 	switch {
 	case f == nil || target[0].id == f[0].id:
@@ -241,8 +239,8 @@ func (f family) mayManage(target family) error {
 	return nil
 }
 
-// MayHold judges whether a caller may be shown a token that was made before, as
-// at the replay of an idempotent call: only if it could make such a one now.
+// MayHold checks whether a caller may see a token made earlier, as when an idempotent call is
+// replayed: only if it could make such a token now.
 func (s *Service) MayHold(ctx context.Context, c *Caller, scopes []string, expire time.Time) error {
 	f, err := s.giver(ctx, s.db.Read(), c)
 	if err != nil || f == nil {
@@ -257,9 +255,8 @@ func (s *Service) MayHold(ctx context.Context, c *Caller, scopes []string, expir
 	return nil
 }
 
-// HasToken has a transaction fail with an error where a token of an account
-// exists no more and was not replaced by its refresh token. Its life may be over:
-// what was asked in time is done.
+// HasToken makes the transaction fail where a token of an account no longer exists and was not
+// replaced by its refresh token. An expired token passes: the request was made in time.
 func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string, otherwise error) error {
 	return tx.Ask(ctx, func(row store.Row) error {
 		r, genuine, err := s.scanCurrent(row, id)
@@ -288,9 +285,9 @@ func (s *Service) spentMark(id, line string) []byte {
 	return sum[:]
 }
 
-// Stands says whether a token of an account, or what it has become, and those it comes
-// from are what the log tells of them: for what was asked for some time ago. A row that
-// was put back since then is none.
+// Stands reports whether a token of an account, or its refreshed successor, and its ancestors
+// match the log. It is for requests made some time ago: a row restored since then does not
+// count.
 func (s *Service) Stands(ctx context.Context, accountID, id string) (bool, error) {
 	now, found, err := s.currentToken(ctx, s.db.Read(), accountID, id)
 	if err != nil || !found {
@@ -300,11 +297,11 @@ func (s *Service) Stands(ctx context.Context, accountID, id string) (bool, error
 	if err != nil || len(f) == 0 {
 		return false, err
 	}
-	return s.told(ctx, f)
+	return s.matchLog(ctx, f)
 }
 
-// told says that the members of a family are what the log told of them last.
-func (s *Service) told(ctx context.Context, f family) (bool, error) {
+// matchLog reports whether all members of a family match their last events in the log.
+func (s *Service) matchLog(ctx context.Context, f family) (bool, error) {
 	for _, m := range f {
 		if holds, err := Tokens.Holds(ctx, s.db.Read(), s.Log, m.line); err != nil || !holds {
 			return false, err
@@ -313,10 +310,9 @@ func (s *Service) told(ctx context.Context, f family) (bool, error) {
 	return true, nil
 }
 
-// Apart says whether two tokens of an account share no ancestor: the API key or
-// the operator made the one that each comes from. Whoever holds one token of a
-// family has, or can make, every other that matters. A token that is not there
-// any more is apart from none.
+// Apart reports whether two tokens of an account have no common ancestor, so that the API key
+// or the operator made the root of each. Holding one token of a family is as good as holding
+// all of it. A token that no longer exists is apart from none.
 func (s *Service) Apart(ctx context.Context, accountID, former, id string) (bool, error) {
 	now, found, err := s.currentToken(ctx, s.db.Read(), accountID, former)
 	if err != nil || !found {
@@ -341,7 +337,7 @@ func (s *Service) Apart(ctx context.Context, accountID, former, id string) (bool
 	return err == nil && a != b, err
 }
 
-// rootOf is the line that all of a family come from, or whom that one comes from.
+// rootOf is the root line of a family, or the line that Kin gives for it.
 func (s *Service) rootOf(ctx context.Context, f family) (string, error) {
 	if s.Kin == nil {
 		return f.root(), nil
@@ -350,7 +346,7 @@ func (s *Service) rootOf(ctx context.Context, f family) (string, error) {
 	return cmp.Or(kin, f.root()), err
 }
 
-// Root is the line that a token comes from.
+// Root is the root line of a token.
 func (s *Service) Root(ctx context.Context, tokenID string) (string, error) {
 	f, err := s.readFamily(ctx, s.db.Read(), "id", tokenID)
 	if err == nil && len(f) == 0 {

@@ -26,7 +26,7 @@ const (
 	staleFor = 4 * time.Second // used once more while it is read again
 )
 
-// entry is what is known of a secret; it does not change but for reading.
+// entry is what is cached of a secret. It is immutable but for reading and last.
 type entry struct {
 	caller    Caller
 	addresses [][]netip.Prefix // of each that is bound: the client's must be among all
@@ -75,7 +75,7 @@ func (s *Service) Authenticate(ctx context.Context, r *http.Request, basic bool)
 	return nil, fault.New(fault.WrongToken, "wrong token")
 }
 
-// admit judges the use of a known secret by this request.
+// admit checks the use of a known secret by this request.
 func (s *Service) admit(ctx context.Context, r *http.Request, now time.Time, e *entry) (*Caller, error) {
 	if !e.expire.IsZero() && !now.Before(e.expire) {
 		return nil, fault.New(fault.WrongToken, "the token has expired")
@@ -99,8 +99,8 @@ func (s *Service) admit(ctx context.Context, r *http.Request, now time.Time, e *
 	return c, nil
 }
 
-// callerOf is the caller of a request. Many requests in a row come from one
-// place: they share a Caller, which nobody writes to.
+// callerOf is the caller of a request. Consecutive requests from one place share a Caller,
+// which is read-only.
 func (s *Service) callerOf(e *entry, r *http.Request) *Caller {
 	address := addressOf(r.RemoteAddr)
 	if c := e.last.Load(); c != nil && c.Address == address && c.Host == r.Host {
@@ -162,10 +162,10 @@ func (s *Service) Allows(c *Caller, method, _, segment string) bool {
 	return false
 }
 
-// entry is what is known of a secret, read where it is not known or too old.
-// One caller reads; others use what is still good enough. Where load returns an
-// entry with its error, only the audit log could not be read: that is enough for
-// a secret that the log had when it was read last.
+// entry is what is known of a secret, loaded if it is not cached or too old. One caller reloads
+// it while others use an entry that is still fresh enough. If load returns an entry with its
+// error, only the audit log could not be read: that suffices for a secret that the log had at
+// the last load.
 func (s *Service) entry(ctx context.Context, now time.Time, secret string, load func(context.Context, string) (*entry, error)) (*entry, error) {
 	// A plain digest is enough to find a secret of 256 random bits again; the
 	// keyed one, which is stored, costs ten times as much.
@@ -230,8 +230,8 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 		}
 		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
 	}
-	told, away := s.told(ctx, f)
-	if away == nil && !told {
+	logged, away := s.matchLog(ctx, f)
+	if away == nil && !logged {
 		return nil, fault.New(fault.WrongToken, "wrong token")
 	}
 	own := f[0]
@@ -261,8 +261,8 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 	return e, unreadable(away)
 }
 
-// unreadable is the error of a log that could not be asked about a secret: whether
-// the secret is good is not known then, which is no refusal.
+// unreadable is the error where the log could not be asked about a secret: whether the secret
+// is good is unknown, so it is not refused as wrong.
 func unreadable(log error) error {
 	if log == nil {
 		return nil
@@ -270,8 +270,8 @@ func unreadable(log error) error {
 	return fault.New(fault.Unavailable, "the audit log cannot be read").Because(log)
 }
 
-// narrow says that a list binds a token to addresses: with a network wider than
-// /16, or /32 of IPv6, it allows too many. A list has at most 100 networks.
+// narrow reports whether a list really binds a token to addresses: networks wider than /16, or
+// /32 of IPv6, do not count. A list has at most 100 networks.
 func narrow(list []netip.Prefix) bool {
 	return !slices.ContainsFunc(list, func(p netip.Prefix) bool {
 		return p.Addr().Is4() && p.Bits() < 16 || p.Addr().Is6() && p.Bits() < 32
@@ -307,8 +307,8 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	if subtle.ConstantTimeCompare(hash[:], r.keyHash) != 1 {
 		return nil, wrong
 	}
-	stands, away := s.stands(ctx, &r)
-	if away == nil && !stands {
+	current, away := s.current(ctx, &r)
+	if away == nil && !current {
 		return nil, wrong
 	}
 	if c.Quota, err = parseQuota(r.quota); err != nil {

@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// errSpent is met by whoever presents a refresh token a second time.
+// errSpent is returned for a refresh token presented a second time.
 var errSpent = errors.New("account: refresh token was used already")
 
 // RotateToken replaces the token whose refresh token the caller presented by a

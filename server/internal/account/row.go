@@ -14,9 +14,9 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// accountRow is an account as it stands in its row. The row carries a keyed digest
-// of it: one that was written or changed by anybody else than this service, to be
-// an administrator, to have another key or no quota, is no account.
+// accountRow is the row of an account. It carries a keyed digest, so a row that was written or
+// changed by anybody else, to become an administrator, to get another key or to lose its quota,
+// is rejected.
 type accountRow struct {
 	id, email      string
 	keyHash        []byte
@@ -46,7 +46,7 @@ func (s *Service) genuine(ctx context.Context, r *accountRow, mac []byte) bool {
 	return false
 }
 
-// errForged is met by whoever asks for an account whose row was changed.
+// errForged is returned for an account whose row was changed.
 var errForged = errors.New("account: the row of the account was changed in the database")
 
 func (s *Service) account(ctx context.Context, row store.Row) (r accountRow, err error) {
@@ -64,7 +64,7 @@ func (r *accountRow) account() Account {
 	return Account{ID: r.id, Email: r.email, Admin: r.admin, Sandbox: r.sandbox, CreatedAt: store.Time(r.created)}
 }
 
-// change writes what else an account is, and its digest.
+// change updates an account's row together with its digest.
 func (s *Service) change(ctx context.Context, id string, to func(*accountRow)) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		r, err := s.account(ctx, tx.QueryRow(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, id))
@@ -92,7 +92,7 @@ const (
 	kindChanged = eventPrefix + "changed"
 )
 
-// standing is what the log tells of an account.
+// standing is what the log says of an account.
 type standing struct {
 	Admin   bool   `json:"admin"`
 	Sandbox bool   `json:"sandbox"`
@@ -103,7 +103,7 @@ func (s *Service) standing(r *accountRow) standing {
 	return standing{r.admin, r.sandbox, hex.EncodeToString(s.accountMark(r)[:16])}
 }
 
-// logAccount writes down what an account is from now on.
+// logAccount logs what an account is from now on.
 func (s *Service) logAccount(ctx context.Context, tx *store.Tx, r *accountRow, kind, text string) error {
 	if s.Log == nil {
 		return nil
@@ -111,9 +111,9 @@ func (s *Service) logAccount(ctx context.Context, tx *store.Tx, r *accountRow, k
 	return s.Log.Append(ctx, tx, audit.Event{Account: r.id, Record: r.id, Kind: kind, Log: text, Detail: s.standing(r)})
 }
 
-// stands says that the row of an account is what the log told of it last: an API
-// key that was replaced is none because the row of before was put back.
-func (s *Service) stands(ctx context.Context, r *accountRow) (bool, error) {
+// current reports whether the row of an account is what the log last said: an API key that was
+// replaced stays invalid if the old row is restored.
+func (s *Service) current(ctx context.Context, r *accountRow) (bool, error) {
 	if s.Log == nil {
 		return true, nil
 	}
@@ -132,8 +132,8 @@ func toldOf(e *audit.Entry) (d standing) {
 	return d
 }
 
-// WasAdmin says whether an account was an administrator's when something happened:
-// the log says so before it does.
+// WasAdmin reports whether an account was an administrator's when an event happened: the log
+// must say so before it.
 func WasAdmin(ctx context.Context, log *audit.Log, q store.Querier, account string, then *audit.Entry) (bool, error) {
 	events, err := log.Told(ctx, q, account, `kind = '`+kindCreated+`'`)
 	if err != nil {
@@ -147,7 +147,7 @@ func WasAdmin(ctx context.Context, log *audit.Log, q store.Querier, account stri
 	return false, nil
 }
 
-// Book is the table of accounts, as the audit log is held against it.
+// Book is the table of accounts, as audit verification compares it with the log.
 type Book struct{ Service *Service }
 
 // Owns says that an event of a kind is about an account.

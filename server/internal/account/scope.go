@@ -10,7 +10,7 @@ import (
 )
 
 // Scope is METHOD:domain/segment, the right to call a method on all paths
-// under a first segment. "*" stands for any method, domain or segment.
+// under a first segment. "*" means any method, domain or segment.
 type Scope struct {
 	Method, Domain, Segment string
 }

@@ -29,7 +29,7 @@ type Session struct {
 	createdAt time.Time
 }
 
-// Since is when it began: when somebody proved who they are.
+// Since is when the session began, with an authentication.
 func (s *Session) Since() time.Time { return s.createdAt }
 
 // Why a session is over.
@@ -37,7 +37,7 @@ const (
 	SessionUnknown = "unknown" // there never was one, or it is long over
 	SessionIdle    = "idle"    // nothing was done for a while
 	SessionOld     = "old"     // it was open for as long as it may
-	SessionLeft    = "left"    // somebody logged out
+	SessionLeft    = "left"    // by a log-out
 	SessionToken   = "token"   // its token was revoked or has expired
 )
 
@@ -60,9 +60,8 @@ const (
 	linkPrefix    = "rgl_"
 )
 
-// LogIn begins a session for whoever presents a token. What it refuses with is
-// what a call with that token would be refused with. The secret is for the
-// browser's cookie.
+// LogIn begins a session with a token, and refuses as a call with that token would be refused.
+// The secret is for the browser's cookie.
 func (s *Service) LogIn(ctx context.Context, r *http.Request, token string) (secret string, err error) {
 	if !wellFormed(token, tokenPrefix) {
 		return "", fault.New(fault.WrongToken, "wrong token")
@@ -93,7 +92,8 @@ func Agent(r *http.Request) string {
 	return addressOf(r.RemoteAddr).String() + " " + name[:min(len(name), 200)]
 }
 
-// BeginSession lets a browser act as a token of an account; who it is was judged before.
+// BeginSession lets a browser act as a token of an account; the caller has authenticated the
+// person.
 func (s *Service) BeginSession(ctx context.Context, tx *store.Tx, account, token, agent string) (string, error) {
 	return s.beginSession(ctx, tx, account, token, agent, false)
 }
@@ -106,8 +106,8 @@ func (s *Service) beginSession(ctx context.Context, tx *store.Tx, account, token
 	return secret, err
 }
 
-// sessionMark is the keyed digest of a session's row: one that was made to name
-// another token is no session.
+// sessionMark is the keyed digest of a session's row, which rejects a row changed to name
+// another token.
 func (s *Service) sessionMark(hash []byte, account, token string, own bool, created int64, agent string) []byte {
 	sum := s.master.MAC("console session", fmt.Appendf(nil, "%x %q %q %t %d %q", hash, account, token, own, created, agent))
 	return sum[:]

@@ -179,7 +179,7 @@ var Tokens = &audit.Register{
 	},
 }
 
-// Spent are the refresh tokens that were used, as the audit log is held against
+// Spent are the refresh tokens that were used, as the audit log keeps track of
 // them.
 var Spent = &audit.Register{
 	Kind: "token-spent", Table: "spent_tokens", Key: "('spent-' || token_id)", Name: "used refresh token",

@@ -6,7 +6,7 @@
 // with [RegisterRaw]. Everything that answers in another way (pages, protocols of
 // others) is an http.Handler added with [API.Mount].
 //
-// The operations stand in the packages below this one, one for each area of the
+// The operations are in the packages below this one, one for each area of the
 // service, each with a function that registers them; the server calls those.
 package api
 

@@ -13,23 +13,14 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/hint"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // ID is a record's id: 24 lower-case hex characters, else 400 with 141 in a path
 // and 422 with 160 in a query.
 type ID string
 
-func (id ID) valid() bool {
-	if len(id) != 24 {
-		return false
-	}
-	for i := range len(id) {
-		if c := id[i]; !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {
-			return false
-		}
-	}
-	return true
-}
+func (id ID) valid() bool { return store.IsID(string(id)) }
 
 // binding is how the fields of one input type are filled.
 type binding struct {

@@ -234,7 +234,7 @@ func downgradeWords(m map[string]any) {
 		m["example"] = ex[0]
 		delete(m, "examples")
 	}
-	if ref, ok := m["$ref"]; ok && len(m) > 1 { // nothing may stand beside it
+	if ref, ok := m["$ref"]; ok && len(m) > 1 { // nothing may be beside it
 		delete(m, "$ref")
 		m["allOf"] = []any{map[string]any{"$ref": ref}}
 	}

@@ -25,7 +25,7 @@ func examples(list []Example) map[string]*huma.Example {
 
 // Words that examples leave open, and what a person reads outside a sandbox.
 // Inside one they are those of its test certificates, so that the examples run
-// as they stand.
+// as they are.
 const (
 	AutomaticUsername = "{automatic.username}"
 	AutomaticPassword = "{automatic.password}"

@@ -211,8 +211,8 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*bodyRead
 	return &bodyReader{r: http.MaxBytesReader(c, r.Body, limit), sum: sum}, nil
 }
 
-// bodyReader counts and digests. The end of a body comes with its last bytes:
-// whoever looks for it once more need not go down to the connection.
+// bodyReader counts and digests. It remembers the end of the body, so that another read does
+// not go down to the connection.
 type bodyReader struct {
 	r     io.Reader
 	sum   hash.Hash

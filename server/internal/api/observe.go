@@ -84,9 +84,8 @@ func callFrom(ctx context.Context) *call {
 	return c
 }
 
-// SetCaller says whose the request that ctx belongs to is, for a page that asks in
-// a way of its own: for the log, the statistics, and those who ask for the
-// caller.
+// SetCaller sets the caller of the request that ctx belongs to, for pages with an
+// authentication of their own: for the log, the statistics and CallerFrom.
 func SetCaller(ctx context.Context, caller *account.Caller) {
 	if c := callFrom(ctx); c != nil {
 		c.caller = caller
@@ -138,9 +137,8 @@ func (c *call) close() {
 	}
 }
 
-// observe is around everything: the request id, the client's address, the
-// limit on requests at once, the log line, the metrics, and the last net under
-// a panic.
+// observe wraps everything: the request id, the client's address, the limit on requests at
+// once, the log line, the metrics, and the recovery from a panic.
 func (a *API) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{ResponseWriter: w, id: requestID(r), start: time.Now()}
@@ -185,8 +183,7 @@ func (a *API) serve(c *call, r *http.Request, next http.Handler, many bool) {
 // InFlight is how many requests are being answered.
 func (a *API) InFlight() int64 { return a.running.Load() }
 
-// last gives the client time for what is left of an answer when its handler is
-// done.
+// last gives the client time to read the rest of an answer after its handler is done.
 func (a *API) last(c *call, r *http.Request, now time.Time) {
 	if r.ProtoMajor > 1 {
 		http.NewResponseController(c.ResponseWriter).SetWriteDeadline(now.Add(a.opts.Patience))
@@ -196,9 +193,8 @@ func (a *API) last(c *call, r *http.Request, now time.Time) {
 	}
 }
 
-// crowded tells a client to come back. On HTTP/2 it only takes the request back:
-// one who does not read the answer would make each of them cost as much as a
-// request that is answered.
+// crowded refuses a request for now. On HTTP/2 it resets the stream without an answer: a client
+// that does not read answers would make each of them cost as much as a real one.
 func (a *API) crowded(c *call, r *http.Request, why string) {
 	if r.ProtoMajor > 1 {
 		c.status = http.StatusServiceUnavailable // for the log
@@ -207,12 +203,11 @@ func (a *API) crowded(c *call, r *http.Request, why string) {
 	a.fail(c, r, &fault.Error{Code: fault.Unavailable, Text: why, RetryAfter: retrySoon})
 }
 
-// ambiguous says that a proxy before us may see another end of this request
-// than we do. A length beside the chunks is such a case (RFC 9112, section
-// 6.1), and so are chunks in HTTP/1.0, of which net/http leaves no trace, and a
-// length or an encoding in a name that some take for the real one, with a body
-// or without. So the connection ends with the answer, and nothing that hides
-// behind the request is served.
+// ambiguous reports that a proxy before us may see another end of this request than we do. A
+// length beside chunks is such a case (RFC 9112, section 6.1), and so are chunks in HTTP/1.0,
+// of which net/http leaves no trace, and a header whose name some take for that of a length or
+// an encoding. The connection is then closed after the answer, so that nothing hidden behind
+// the request is served.
 func ambiguous(r *http.Request) bool {
 	return r.ProtoMajor == 1 && (r.ProtoMinor == 0 || len(r.TransferEncoding) > 0 ||
 		r.Header["Transfer_encoding"] != nil || r.Header["Content_length"] != nil)
@@ -274,9 +269,8 @@ func (a *API) finish(c *call, r *http.Request) {
 		slog.String("address", peer.Host(r.RemoteAddr)))
 }
 
-// SafePath is a path without what may be a secret, whatever route it took, if
-// any: words of our own routes and ids stay; in place of the rest stands what
-// the route calls it, or an ellipsis.
+// SafePath is a path without possible secrets, whatever route it took, if any: words of our own
+// routes and ids stay; the rest is replaced by the route's parameter name, or an ellipsis.
 func (a *API) SafePath(path, route string) string {
 	if path == route {
 		return path
@@ -298,7 +292,7 @@ func (a *API) SafePath(path, route string) string {
 // maxSegments of a path are logged.
 const maxSegments = 10
 
-// Know learns the words of a route.
+// Know adds the words of a route to those that SafePath keeps.
 func (a *API) Know(pattern string) {
 	for part := range strings.SplitSeq(pattern, "/") {
 		if !strings.ContainsAny(part, "{*") {
@@ -307,9 +301,9 @@ func (a *API) Know(pattern string) {
 	}
 }
 
-// requestID is 24 digits of our own making, and behind a tilde the id that the
-// caller gave, if it has a decent form: one id follows a request through several
-// machines, and nobody chooses what the log finds a request by.
+// requestID is 24 random digits, and after a tilde the caller's own id if it is well-formed:
+// that one follows a request through several machines, but callers do not choose what the log
+// is searched by.
 func requestID(r *http.Request) string {
 	var raw [12]byte
 	binary.BigEndian.PutUint64(raw[:], requestSeed^mrand.Uint64())

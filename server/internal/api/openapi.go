@@ -127,8 +127,8 @@ func security(op Op) []map[string][]string {
 
 // success describes what a call that succeeds answers: the envelope around D
 // under the name of the operation or, where there is no D, bytes. What Accept
-// asks for beside JSON is told in words, since generators make one type of all
-// that an answer may be; what a parameter asks for stands beside JSON, since a
+// asks for beside JSON is described in words, since generators make one type of all
+// that an answer may be; what a parameter asks for is listed beside JSON, since a
 // client that sends every parameter there is meets it.
 func success[D any](reg huma.Registry, op Op) *huma.Response {
 	t := reflect.TypeFor[D]()
@@ -144,7 +144,7 @@ func success[D any](reg huma.Registry, op Op) *huma.Response {
 		res.Extensions = map[string]any{AlsoProduces: op.Produces}
 	}
 	upper := strings.ToUpper(op.ID[:1]) + op.ID[1:]
-	data := nullable(reg, t, reg.Schema(t, true, upper+"Data"))
+	data := nullable(t, reg.Schema(t, true, upper+"Data"))
 	if !op.NoEnvelope {
 		name := upper + "Answer" // generators call types of their own Response
 		reg.Map()[name] = envelopeSchema(data)
@@ -189,7 +189,7 @@ func envelopeSchema(data *huma.Schema) *huma.Schema {
 }
 
 // nullable lets a pointer be null on the wire.
-func nullable(reg huma.Registry, t reflect.Type, s *huma.Schema) *huma.Schema {
+func nullable(t reflect.Type, s *huma.Schema) *huma.Schema {
 	if t.Kind() != reflect.Pointer || s.Ref == "" {
 		return s
 	}

@@ -51,8 +51,8 @@ func (p *pace) deadline() time.Time {
 	return now.Add(min(p.patience, left))
 }
 
-// meanwhile has a request give its place away while it waits for its client: else
-// as many who stand still as there are places would keep everybody else out.
+// meanwhile gives up the request's place while it waits for its client. Otherwise as many
+// stalled clients as there are places would keep everybody else out.
 func (p *pace) meanwhile(wait func() (int, error)) (int, error) {
 	p.api.running.Add(-1)
 	n, err := wait()

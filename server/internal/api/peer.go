@@ -12,8 +12,8 @@ type (
 )
 
 // Peer remembers the certificate that a client presented in mutual TLS, for
-// operations that ask for it, and the address of whoever is connected, which
-// may be a proxy's. It stands around the API's handler.
+// operations that ask for it, and the address of the peer, which
+// may be a proxy's. It wraps the API's handler.
 func Peer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/cns/") { // the only ones who ask

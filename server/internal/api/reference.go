@@ -222,7 +222,7 @@ func (x *docIndex) fields(s *docSchema, prefix string, within []*docSchema) (all
 	return all
 }
 
-// said is a description with the value that stands where nothing is said.
+// said is a description with the default value.
 func said(s *docSchema, text string) string {
 	if s != nil && s.Default != nil {
 		text += fmt.Sprintf(" (by default `%v`)", s.Default)

@@ -50,7 +50,7 @@ var errorsPage = template.Must(template.New("errors").Funcs(template.FuncMap{"cu
 {{end}}</tbody></table></div></main></body></html>
 `))
 
-// codes shows what stands between backticks as code.
+// codes shows text between backticks as code.
 func codes(s string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(s, "`") {

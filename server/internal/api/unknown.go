@@ -29,7 +29,7 @@ const mostUnknown = 5
 // ignoredHeader names what was ignored, for answers that have no message too.
 const ignoredHeader = "X-Ignored"
 
-// unknownField is something that a client sent and nobody reads.
+// unknownField is a member or parameter that the operation does not know.
 type unknownField struct {
 	name string
 	text string // says so

@@ -6,7 +6,6 @@ package arss
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -54,11 +53,11 @@ func (p *Provider) Passes() bool { return p.config.Passes }
 // Form of digests that was found.
 func (p *Provider) Form() *remote.Form { return &p.form }
 
-// automaticCode stands where the one-time password of a person would.
+// automaticCode replaces the one-time password of a person.
 const automaticCode = "dsign"
 
 // identity is who calls, in the order of the schema; coded says that the call
-// uses up a one-time password, or stands for one.
+// uses up a one-time password, or needs its replacement.
 func (p *Provider) identity(name string, l remote.Login, coded bool) soap.Element {
 	e := soap.Element{Name: name}
 	add := func(name, text string) { e.In = append(e.In, soap.Text(name, text)...) }
@@ -84,17 +83,7 @@ func (p *Provider) identity(name string, l remote.Login, coded bool) soap.Elemen
 
 // call calls an operation that signs nothing: whatever fails is a refusal.
 func (p *Provider) call(ctx context.Context, l remote.Login, operation string, body ...soap.Element) (*soap.Answer, error) {
-	a, err := p.soap.Call(ctx, operation, body)
-	var fault *soap.Fault
-	switch {
-	case errors.As(err, &fault):
-		return nil, refusal(remote.Refused, l, operation, fault.Words)
-	case errors.Is(err, soap.ErrUnreadable):
-		return nil, remote.Errorf(remote.Refused, err, "the provider's answer cannot be read (%s)", operation)
-	case err != nil:
-		return nil, remote.NoAnswer(err, operation)
-	}
-	return a, nil
+	return p.soap.Ask(ctx, operation, body, func(f *soap.Fault) error { return refusal(remote.Refused, l, operation, f.Words) })
 }
 
 func refusal(kind remote.Kind, l remote.Login, operation, words string) *remote.Error {
@@ -180,9 +169,6 @@ func worth(c *pkix.Certificate) (n int) {
 	return n
 }
 
-// sessionLife is how long a session is used: they last three minutes.
-const sessionLife = 150 * time.Second
-
 // most digests are asked for at once, each in a call of its own.
 const most = 100
 
@@ -205,15 +191,12 @@ func (s *signer) Most() int { return most }
 // NeedsPSS says no: the service signs PKCS #1 v1.5.
 func (s *signer) NeedsPSS() bool { return false }
 
-// hashNames are the service's.
-var hashNames = map[int]string{32: "SHA256", 48: "SHA384", 64: "SHA512"}
-
 // Sign has each digest signed by a call of its own, under a session where there
 // are several.
 func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, error) {
-	hash := hashNames[r.Hash.Size()]
-	if hash == "" {
-		return nil, remote.Errorf(remote.Refused, nil, "a key at a provider signs with SHA-256, SHA-384 or SHA-512 only")
+	hash, err := soap.HashName(r.Hash)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.ready(ctx, len(r.Digests) > 1 || r.Expect > 1 || r.More); err != nil {
 		return nil, err
@@ -231,7 +214,7 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 // ready opens a session where one is wanted, and another where the last is over.
 func (s *signer) ready(ctx context.Context, wanted bool) error {
 	switch {
-	case s.login.Session != "" && time.Since(s.opened) < sessionLife:
+	case s.login.Session != "" && time.Since(s.opened) < soap.SessionLife:
 		return nil
 	case s.spent:
 		return remote.Errorf(remote.Refused, nil, "the one-time password was used for the signatures before, and its session is over")
@@ -264,7 +247,7 @@ func (s *signer) signHash(ctx context.Context, hash string, sent []byte) ([]byte
 		{Name: "requirecert", Text: "false"},
 	}}
 	request.In = append(request.In, soap.Text("session_id", s.login.Session)...)
-	// Whoever waits may hang up: what was sent is sent, and its end is wanted.
+	// Once sent, the request is followed to its end even if the caller hangs up.
 	a, err := s.p.soap.Call(context.WithoutCancel(ctx), "signhash", []soap.Element{request})
 	if err != nil {
 		return nil, soap.Signing(err, func(f *soap.Fault) *remote.Error {

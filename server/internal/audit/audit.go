@@ -129,8 +129,8 @@ func (l *Log) Append(ctx context.Context, tx *store.Tx, events ...Event) error {
 	return unavailable(insert(ctx, tx, list))
 }
 
-// baseOf is the size of the tree that the process knows of. On PostgreSQL it is
-// read again when nobody has looked for a minute.
+// baseOf is the size of the tree that the process knows of. On PostgreSQL it is read again
+// after a minute without a look.
 func (l *Log) baseOf(ctx context.Context, tx *store.Tx) (size int64, err error) {
 	k := l.known.Load()
 	if k != nil && (l.db.Dialect() == store.SQLite || time.Now().Round(0).Sub(k.at).Abs() < time.Minute) {
@@ -193,8 +193,7 @@ func digest(salt, text []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Entry is an event as it stands in the log. Its id and digest may follow from
-// its text: leaf fills them in.
+// Entry is an event in the log. Its id and digest may follow from its text: leaf fills them in.
 type Entry struct {
 	ID        string          `json:"id"`
 	Account   string          `json:"account"`
@@ -264,9 +263,9 @@ func (l *Log) Of(ctx context.Context, record string) ([]*Entry, error) {
 	return all, err
 }
 
-// Told returns the events that fit a condition on their kind, of one record or,
-// where that is empty, of all, in order. One that this server did not write is
-// not among them. The kinds are some of those that are sought.
+// Told returns the events with some kinds, given as a condition, of one record or, if that is
+// empty, of all, in order. Events that this server did not write are left out. The kinds must
+// be among those in sought.
 func (l *Log) Told(ctx context.Context, q store.Querier, record, condition string) ([]*Entry, error) {
 	var args []any
 	if record != "" {

@@ -50,7 +50,7 @@ type Checkpointer struct {
 	Public  string       // key of the signer (C2SP vkey)
 	Stamper ades.Stamper // for every checkpoint in the database; nil: none
 	File    *File        // nil: no witness file
-	// Authority is somebody else's time-stamp authority; its tokens stand with the
+	// Authority is an outside time-stamp authority; its tokens are kept with the
 	// witnesses. Nil: none.
 	Authority ades.Stamper
 	Bucket    Bucket        // nil: no witness in a bucket
@@ -205,8 +205,8 @@ func (k *Checkpointer) Make(ctx context.Context) (*Checkpoint, error) {
 	return newest, nil
 }
 
-// goesOn refuses to sign a tree that does not go on from the one that was
-// witnessed last: a database that was put back gets no new checkpoints.
+// goesOn refuses to sign a tree that does not extend the one witnessed last: a database that
+// was restored gets no new checkpoints.
 func (k *Checkpointer) goesOn(ctx context.Context, q store.Querier, h *head) error {
 	if k.File == nil {
 		return nil
@@ -254,9 +254,9 @@ func (k *Checkpointer) put(ctx context.Context, tx *store.Tx, h *head, c *Checkp
 	return k.Log.storeHead(ctx, tx, h)
 }
 
-// stamp adds a time-stamp, unless there is a newer checkpoint already, which has
-// the digest of this one as it was. A signed checkpoint is better than none, so
-// trouble with the authority is only told.
+// stamp adds a time-stamp, unless there is a newer checkpoint already, which contains the
+// digest of this one without it. A signed checkpoint is better than none, so failures are only
+// logged.
 func (k *Checkpointer) stamp(ctx context.Context, c *Checkpoint) {
 	if k.Stamper == nil {
 		return

@@ -10,7 +10,7 @@ import (
 
 // Half of what is new in the text of an event is digests and ids in hexadecimal,
 // and most of the rest is signature values in base64. condense writes such runs as
-// the bytes they stand for, behind a mark that no UTF-8 has, and how many they are:
+// the bytes they replace, behind a mark that no UTF-8 has, and how many they are:
 // 450 bytes less for a signature, for 10 µs.
 const (
 	markBase64 = 0xfe

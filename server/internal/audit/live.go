@@ -70,9 +70,11 @@ func (s *Live) verify(ctx context.Context, r *readers, v *verification, from int
 	if err != nil && !changed {
 		return err
 	}
-	if later, err := v.beginAt(ctx, r.first, from); err != nil || v.res.Bad != nil {
-		return err
-	} else if !later {
+	later := v.beginAt(ctx, r.first, from)
+	switch {
+	case v.res.Bad != nil:
+		return nil
+	case !later:
 		v.begin()
 	}
 	if err := s.entries(ctx, r, v); err != nil || v.res.Bad != nil {
@@ -103,7 +105,7 @@ func (s *Live) verify(ctx context.Context, r *readers, v *verification, from int
 	return s.records(ctx, r, v)
 }
 
-// judge says what is wrong with an entry that has, or wants, a place.
+// judge returns how an entry that has a place, or wants one, was tampered with.
 func (s *Live) judge(v *verification) func(e *Entry, at int64) string {
 	return func(e *Entry, at int64) string {
 		base := e.row.base
@@ -143,8 +145,7 @@ func (s *Live) pending(ctx context.Context, q store.Querier, v *verification) er
 	return s.known(ctx, q, v, list)
 }
 
-// head holds what was computed against the head, and looks for what is beside
-// the tree.
+// head compares the recomputed tree with the head, and looks for rows that do not belong to it.
 func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *head) error {
 	var hashes int64
 	if err := q.QueryRow(ctx, `select count(*) from audit_hashes`).Scan(&hashes); err != nil {
@@ -177,8 +178,8 @@ func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *he
 	return nil
 }
 
-// beside finds what stands beside the log and is none of it: another head, a
-// dictionary that is not the one of its name.
+// beside finds rows next to the tree that do not belong to the log: another head, a dictionary
+// whose text does not fit its name.
 func (s *Live) beside(ctx context.Context, q store.Querier) (what string, err error) {
 	var heads int64
 	if err := q.QueryRow(ctx, `select count(*) from audit_head`).Scan(&heads); err != nil {
@@ -200,9 +201,9 @@ func (s *Live) beside(ctx context.Context, q store.Querier) (what string, err er
 	})
 }
 
-// twice finds an entry that stands twice in the log. On SQLite an entry has its
-// place from the transaction that wrote it, and no other gets one; on PostgreSQL
-// a copy that waited would.
+// twice finds an entry that is in the log twice. On SQLite an entry gets its place in the
+// transaction that wrote it, and no other can get one; on PostgreSQL a copied row that waits
+// for its place would.
 func (s *Live) twice(ctx context.Context, q store.Querier, v *verification) (record string, err error) {
 	if s.Log.db.Dialect() == store.SQLite || v.from > 0 {
 		return "", nil
@@ -214,7 +215,7 @@ func (s *Live) twice(ctx context.Context, q store.Querier, v *verification) (rec
 	return record, nil
 }
 
-// explain says what a good result stands on, and what it does not reach.
+// explain lists what supports a good result, and what it does not cover.
 func (s *Live) explain(v *verification, extent Extent, last proof) {
 	r := &v.res
 	switch {

@@ -22,7 +22,7 @@ type readers struct {
 	texts  *dictionaryCache // what the database has, whatever the process remembers
 }
 
-// inTurn runs fn when nobody else uses the only reader; with more, at once.
+// inTurn serialises fn where there is only one reader; otherwise it runs at once.
 func (r *readers) inTurn(fn func()) {
 	if r.others[0] == r.first {
 		r.turns.Lock()
@@ -57,9 +57,9 @@ type part struct {
 	err    error
 }
 
-// entries reads the tree from where the verification stands, in pages, so that a
-// long log needs no memory. Pages are read, and digests and leaves computed, by
-// all readers at once; the tree is put together in order.
+// entries reads the tree from the verification's position, in pages, so that a long log needs
+// little memory. All readers read pages and compute digests and leaves in parallel; the tree is
+// built in order.
 func (s *Live) entries(ctx context.Context, r *readers, v *verification) error {
 	var last int64
 	if err := r.first.QueryRow(ctx, `select coalesce(max(seq), -1) from audit_events`).Scan(&last); err != nil {
@@ -162,8 +162,8 @@ func (s *Live) hashes(ctx context.Context, q store.Querier, from, to int64) (map
 	})
 }
 
-// records holds every record of every book against its events: pages of them are
-// read in order, and judged by all readers at once.
+// records compares every record of every book with its events: pages of records are read in
+// order and checked by all readers in parallel.
 func (s *Live) records(ctx context.Context, r *readers, v *verification) error {
 	free := r.free()
 	var all sync.WaitGroup
@@ -234,8 +234,8 @@ func (s *Live) pages(ctx context.Context, r *readers, v *verification, judge fun
 	return nil
 }
 
-// touched gives the records of a book among some ids. Those of new entries are
-// mostly new themselves, and stand side by side.
+// touched returns the records of a book among some ids. Those of new entries are mostly new
+// themselves, and adjacent.
 func touched(ctx context.Context, r *readers, b Book, ids map[string]bool, judge func([]Record) bool) error {
 	sorted := slices.Sorted(maps.Keys(ids))
 	for i := 0; i < len(sorted); {

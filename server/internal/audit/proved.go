@@ -81,21 +81,21 @@ func (s *Live) prove(size int64) error {
 // entries. The tree up to there is what the checkpoint says it is: its right edge
 // is read from the stored hashes, and must have the root that was signed. It is
 // false where there is none but the first.
-func (v *verification) beginAt(ctx context.Context, q store.Querier, most int64) (bool, error) {
+func (v *verification) beginAt(ctx context.Context, q store.Querier, most int64) bool {
 	at := sort.Search(len(v.points), func(i int) bool { return v.points[i].Size > most }) - 1
 	if at < 1 {
-		return false, nil
+		return false
 	}
 	c := &v.points[at]
 	said, err := openNote(c.Note, v.key)
 	if err != nil || said.size != c.Size {
 		v.bad(-1, nil, "the checkpoint of %d entries is not signed by the log's key", c.Size)
-		return true, nil
+		return true
 	}
 	tree, err := edgeAt(ctx, q, c.Size)
 	if err != nil || tree.root() != said.root {
 		v.bad(-1, nil, "the hashes of the tree are not those of the checkpoint of %d entries", c.Size)
-		return true, nil
+		return true
 	}
 	v.tree, v.from, v.sure, v.before, v.next = tree, c.Size, c.Size, c.digest(), at+1
 	v.res.From = c.Size
@@ -114,7 +114,7 @@ func (v *verification) beginAt(ctx context.Context, q store.Querier, most int64)
 		}
 		if err != nil {
 			v.bad(-1, nil, "the entries are not those that the %s knows of: %v", w.Name, err)
-			return true, nil
+			return true
 		}
 		w.Size, w.Time, w.Checkpoints = s.size, s.time, w.next
 		for i := range w.points[:w.next] {
@@ -123,7 +123,7 @@ func (v *verification) beginAt(ctx context.Context, q store.Querier, most int64)
 			}
 		}
 	}
-	return true, nil
+	return true
 }
 
 // edgeAt is the right edge of the tree when it had so many leaves.

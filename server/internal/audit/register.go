@@ -12,10 +12,9 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Register is a table whose rows say who may act: tokens, client certificates,
-// applications. Whenever this server writes one, or takes it away, the log has an
-// event with a digest of it. So a row that somebody else wrote or took away is
-// found, and so is one that this server wrote once and that was put back.
+// Register is a table whose rows grant rights: tokens, client certificates, applications.
+// Whenever this server writes or deletes one, the log gets an event with a digest of it. So
+// verification finds rows that anybody else wrote or deleted, and old rows that were restored.
 type Register struct {
 	Kind  string // of the events
 	Table string
@@ -30,12 +29,12 @@ type Register struct {
 type Registered struct {
 	ID, Account string
 	Traits      []any     // all that it says
-	Fixed       string    // what of it never changes, whoever writes it
-	Until       time.Time // from then on it may be taken away without a word; zero: never
-	Unsaid      bool      // it may be there before the log is told of it
+	Fixed       string    // the part that never changes, even for rows of other writers
+	Until       time.Time // from then on it may be deleted without an event; zero: never
+	Unsaid      bool      // it may exist before its event
 }
 
-// entered is what the log tells of a row.
+// entered is what the log says of a row.
 type entered struct {
 	Row   string `json:"row"` // digest; empty: it was taken away
 	Fixed string `json:"fixed,omitempty"`
@@ -58,7 +57,7 @@ func (r *Registered) digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Write tells the log what a row is from now on, in the transaction that wrote it.
+// Write logs what a row is from now on, in the transaction that wrote it.
 func (r *Register) Write(ctx context.Context, tx *store.Tx, l *Log, id string) error {
 	if l == nil {
 		return nil
@@ -70,8 +69,8 @@ func (r *Register) Write(ctx context.Context, tx *store.Tx, l *Log, id string) e
 	return l.Append(ctx, tx, Event{Account: row.Account, Record: row.ID, Kind: r.Kind, Log: r.Name + " written", Detail: entered{row.digest(), row.Fixed, store.Millis(row.Until)}})
 }
 
-// Holds says that a row is what the log told of it last: whoever lets somebody act
-// on its strength asks.
+// Holds reports whether a row matches its last event. It is asked before the row grants
+// anything.
 func (r *Register) Holds(ctx context.Context, q store.Querier, l *Log, id string) (bool, error) {
 	if l == nil {
 		return true, nil

@@ -35,12 +35,12 @@ type row struct {
 	odd             bool // digests that are neither its own nor none
 }
 
-// mostTogether bounds the events of a row, so that whoever looks for an event by
-// its place knows where its row can begin.
+// mostTogether bounds the events of a row, so that a reader that looks for an event by its
+// place knows where its row can begin.
 const mostTogether = 64
 
-// mostBeside is the longest text that shares a row: revocation data may have
-// megabytes, and whoever reads the rest passes it over.
+// mostBeside is the longest text that shares a row: revocation data may have megabytes, and
+// readers of the other events need not load it.
 const mostBeside = 16 << 10
 
 // sought are the kinds that are looked for by SQL: such an event has a row of its
@@ -49,7 +49,7 @@ var sought = []string{
 	"certificate-key", "certificate-code", "certificate-revoked", "certificate-suspended", "certificate-resumed", KindErased, KindLost,
 }
 
-// rows are events as they will stand in the log, without a place yet.
+// rows builds the rows of events, still without a place.
 func (l *Log) rows(ctx context.Context, tx *store.Tx, events []Event, base int64) ([]*row, error) {
 	var all []*row
 	var last *row // that the next event may share
@@ -89,8 +89,7 @@ func (l *Log) rows(ctx context.Context, tx *store.Tx, events []Event, base int64
 	return all, nil
 }
 
-// between stands between the texts of a row: JSON that was marshalled has no line
-// of its own.
+// between separates the texts of a row: marshalled JSON contains no line break.
 var between = []byte("\n")
 
 // saltOf is the salt of an event. Who is shown one event learns nothing of the

@@ -17,8 +17,8 @@ import (
 // certificates that every signature with them has: six kilobytes a signature,
 // of which one is its own. What is stored is the difference from a dictionary
 // (S2, which costs 5 µs a text; entropy coding would save a fifth more and cost
-// 25), both condensed. The digests are over the texts themselves, so whoever
-// changes a dictionary changes texts, and that shows.
+// 25), both condensed. The digests are over the texts themselves, so a
+// changed dictionary changes texts, and verification shows it.
 //
 // What begins with a brace is the text itself; any other begins with a mark, the
 // digest of its dictionary where it has one, and the difference.
@@ -69,11 +69,11 @@ func (c *dictionaryCache) add(id dictionaryID, recurring []byte) *s2.Dict {
 	return d
 }
 
-// mostText bounds what is stored as a difference: a longer text stands as it is.
+// mostText bounds what is stored as a difference; a longer text is stored as it is.
 const mostText = 64 << 20
 
-// pack is a text as it is stored. One that cannot be condensed, which no JSON of
-// ours is, stands as it is.
+// pack is a text in its stored form. One that cannot be condensed, which no JSON of ours is, is
+// stored as it is.
 func pack(text []byte, id dictionaryID, d *s2.Dict) []byte {
 	condensed, ok := condense(text)
 	if !ok || len(text) > mostText {
@@ -92,7 +92,7 @@ func pack(text []byte, id dictionaryID, d *s2.Dict) []byte {
 	return small
 }
 
-// split takes a stored text apart; ok is false for one that stands as it is.
+// split separates the parts of a stored text; ok is false for one that is stored as it is.
 func split(stored []byte) (id dictionaryID, difference []byte, ok bool) {
 	if len(stored) == 0 || stored[0] > packedWords {
 		return id, nil, false
@@ -114,7 +114,7 @@ type Recurring struct {
 	text []byte
 }
 
-// NewRecurring takes a text as it will stand in the JSON of the events.
+// NewRecurring takes a text as it will be in the JSON of the events.
 func NewRecurring(text []byte) *Recurring {
 	sum := sha256.Sum256(text)
 	r := &Recurring{text: text}
@@ -142,8 +142,7 @@ func (l *Log) dictionary(ctx context.Context, tx *store.Tx, r *Recurring) (id di
 	return id, d, tx.LaterOr(ctx, unwritten, `insert into audit_dictionaries (id, text) values ($1, $2) on conflict do nothing`, id[:], text)
 }
 
-// errText says that a stored text cannot be read: somebody changed it, or its
-// dictionary.
+// errText says that a stored text cannot be read, since it or its dictionary was changed.
 var errText = errors.New("audit: a text cannot be read")
 
 // unpack turns the stored texts of rows into those of their events. One that
@@ -189,7 +188,7 @@ func (r *row) unpackWords() {
 	}
 }
 
-// unreadable stands for a text that is not there any more.
+// unreadable replaces a text that no longer exists.
 var unreadable = []byte(`{"log":""}`)
 
 // undo is the text that a difference was made of. How long it is the difference
@@ -249,7 +248,7 @@ const commonWords = `{"log":"ended in error 117: ","detail":{"ended":"` +
 	`{"log":"signed document with MD5 and SHA-256 ","detail":{"id":"","index":0,"md5":"","mimetype":"application/pdf","sha256":"","size":1,"ended":"","uses":1}}`
 
 // signedAttributes is how the signed attributes of a PAdES signature begin, and
-// what stands around the digests in them: content-type, message-digest,
+// what surrounds the digests in them: content-type, message-digest,
 // signing-certificate-v2 (RFC 5652, 11; RFC 5035, 3). It never changes either.
 const signedAttributes = "\x30\x18\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x09\x03\x31\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x01" +
 	"\x30\x2f\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x09\x04\x31\x22\x04\x20" +

@@ -55,9 +55,8 @@ type waiting struct{ first, last int64 }
 
 func (w waiting) some() bool { return w.first > 0 }
 
-// readHead reads the head as sequence does, and what waits. It only reads: to take the head
-// is to write it, and every server with nothing to do made two durable commits a
-// second for that.
+// readHead reads the head and what waits for a place. It does not lock: locking writes the
+// head, and cost two durable commits a second on every idle server.
 func (l *Log) readHead(ctx context.Context) (h *head, w waiting, err error) {
 	query := readHead
 	if l.db.Dialect() == store.PostgreSQL {
@@ -83,7 +82,7 @@ type beside struct {
 
 func (b beside) Scan(dest ...any) error { return b.Row.Scan(append(dest, b.more...)...) }
 
-// sequence locks the head row first: whoever else sequences waits for it. A text that has
+// sequence locks the head row first: other servers wait for it. A text that has
 // its digests beside it is not read.
 //
 // It takes the first of what waits, not what follows those it took before: an
@@ -132,7 +131,7 @@ func number(ctx context.Context, tx *store.Tx, list []*row) error {
 		fmt.Fprintf(&places, "(cast($%d as bigint), cast($%d as bigint))", 2*i+1, 2*i+2)
 		args = append(args, r.n, r.seq)
 	}
-	// VALUES, and no UNION: from that PostgreSQL loses rows that somebody erases
+	// VALUES, and no UNION: from that PostgreSQL loses rows that are erased
 	// at the same time.
 	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2, n = null
 		from (values `+places.String()+`) p where audit_events.n = p.column1 and audit_events.seq is null`, args...)
@@ -145,9 +144,8 @@ func number(ctx context.Context, tx *store.Tx, list []*row) error {
 	return nil
 }
 
-// head is the row that says how large the tree is, what its right edge is, and
-// which checkpoint was the last. It is authenticated under the master key: a
-// tree that somebody else computed is not gone on with.
+// head is the row with the size of the tree, its right edge and the last checkpoint. It is
+// authenticated under the master key: a tree that anybody else computed is not extended.
 type head struct {
 	roots
 	checkpoint int64  // size of the last; -1: none

@@ -22,7 +22,7 @@ type Result struct {
 	From        int64      `json:"from,omitempty"` // entries before it were not read
 	Pending     int64      `json:"pending"`        // not in the tree yet
 	Erased      int64      `json:"erased"`
-	Records     int64      `json:"records"` // held against their events
+	Records     int64      `json:"records"` // compared with their events
 	Checkpoints int        `json:"checkpoints"`
 	Stamped     int        `json:"stamped"`
 	Witnesses   []*Witness `json:"witnesses,omitempty"`
@@ -45,8 +45,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("entry %d: %s", f.Seq, f.What)
 }
 
-// verification recomputes the tree from its entries and holds it against every
-// checkpoint and every witness, as they pass by.
+// verification recomputes the tree from its entries and compares it with every checkpoint and
+// every witness on the way.
 type verification struct {
 	res    Result
 	key    string
@@ -172,7 +172,7 @@ func (v *verification) note(e *Entry, at int64) {
 	}
 }
 
-// pass holds the tree against the checkpoints of its present size.
+// pass compares the tree with the checkpoints of its present size.
 func (v *verification) pass() {
 	for ; v.next < len(v.points) && v.points[v.next].Size == v.tree.size && v.res.Bad == nil; v.next++ {
 		c := &v.points[v.next]
@@ -233,7 +233,7 @@ func (v *verification) stamped(c *Checkpoint) bool {
 	return v.check == nil || v.check(c.Token, d[:]) == nil
 }
 
-// begin holds the empty tree against the checkpoint that every log begins with.
+// begin compares the empty tree with the checkpoint that every log begins with.
 func (v *verification) begin() {
 	if len(v.points) == 0 || v.points[0].Size != 0 {
 		v.bad(0, nil, "the checkpoint that every log begins with is gone")
@@ -270,9 +270,8 @@ func (v *verification) end(there func(id string) (bool, error)) error {
 	return nil
 }
 
-// heldBack finds an entry that got its place long after it was written: its
-// writer knew of base leaves, and checkpoints far apart lie between these and its
-// place.
+// heldBack reports an entry that got its place long after it was written: there are checkpoints
+// far apart in time between the size that its writer knew and its place.
 func (v *verification) heldBack(base, at int64) bool {
 	larger := func(than int64) int {
 		return sort.Search(len(v.times), func(i int) bool { return v.times[i].size > than })
@@ -289,7 +288,7 @@ func (v *verification) unproved(format string, args ...any) {
 	v.res.Unproved = append(v.res.Unproved, fmt.Sprintf(format, args...))
 }
 
-// explain says what a good result stands on, and what it does not reach.
+// explain lists what supports a good result, and what it does not cover.
 func (v *verification) explain() {
 	r := &v.res
 	if v.back > 0 {

@@ -18,17 +18,16 @@ import (
 	"rogito.dev/rogito/server/internal/disk"
 )
 
-// A witness holds checkpoints where whoever writes to the database does not
-// reach. Each server keeps a file of its own; the newest checkpoint goes there
-// whichever server made it, so that every file alone can tell that the database
-// was put back.
+// A witness keeps checkpoints out of reach of those who can write to the database. Each
+// server has a file of its own, which gets the newest checkpoint of any server, so that every
+// file alone shows when the database was restored to an older state.
 
 // outsideEvery is the time between two objects in the bucket, and between two
-// requests to somebody else's time-stamp authority.
+// requests to an outside time-stamp authority.
 const outsideEvery = time.Hour
 
-// runOutside asks the witnesses that are not on this machine, apart from the
-// work on the log, which must not wait for them.
+// runOutside calls the witnesses on other machines, separately from the work on the log, which
+// must not wait for them.
 func (k *Checkpointer) runOutside(ctx context.Context) {
 	last, pause := time.Time{}, time.Second
 	for {
@@ -49,8 +48,8 @@ func (k *Checkpointer) runOutside(ctx context.Context) {
 	}
 }
 
-// outside has the newest checkpoint of the database time-stamped by somebody
-// else and put into the bucket, unless that was done. It says whether it was.
+// outside has the newest checkpoint time-stamped by an outside authority and stored in the
+// bucket, if it was not yet, and reports success.
 func (k *Checkpointer) outside(ctx context.Context) bool {
 	if k.Bucket == nil && k.Authority == nil {
 		return true
@@ -217,7 +216,7 @@ type Witness struct {
 	Name        string `json:"name"`
 	Configured  bool   `json:"configured"`
 	Checkpoints int    `json:"checkpoints"`
-	Stamped     int    `json:"stamped"` // by somebody else's authority
+	Stamped     int    `json:"stamped"` // by an outside authority
 	Unreadable  int    `json:"unreadable,omitempty"`
 	Problem     string `json:"problem,omitempty"` // why it cannot be asked
 	Size        int64  `json:"size"`              // entries that its last checkpoint covers

@@ -30,17 +30,10 @@ import (
 
 	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/tsp"
 )
-
-// Sealer is the master key. A key is sealed for its name: in the row of another
-// it does not open.
-type Sealer interface {
-	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
-	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
-	MAC(purpose string, data []byte) [32]byte
-}
 
 // Config of the authority.
 type Config struct {
@@ -59,7 +52,7 @@ type Authority struct {
 	Ledger func(ctx context.Context, q store.Querier, certificate string) ([]ca.Revoked, error)
 
 	db     *store.DB
-	master Sealer
+	master keys.Sealer
 	config Config
 
 	listing sync.Mutex // held to read or make a list
@@ -83,7 +76,7 @@ const (
 
 // Open loads the authority; the first time, it makes it. Two processes that
 // start together end with the same one.
-func Open(ctx context.Context, db *store.DB, master Sealer, c Config) (*Authority, error) {
+func Open(ctx context.Context, db *store.DB, master keys.Sealer, c Config) (*Authority, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -184,7 +177,7 @@ func (a *Authority) openSeal(ctx context.Context) (err error) {
 }
 
 // member loads a key and its certificate, or makes them. A certificate that
-// ends within a quarter is made anew under the same key.
+// ends within a quarter is made again under the same key.
 func (a *Authority) member(ctx context.Context, name, kind string, issue func(crypto.Signer) (*x509.Certificate, error)) (ca.Issuer, error) {
 	m, err := a.load(ctx, name)
 	if err != nil {
@@ -256,7 +249,7 @@ func (a *Authority) keep(ctx context.Context, name string, m ca.Issuer, before [
 }
 
 // openAudit loads the key that signs checkpoints of the audit log. Both halves
-// are sealed: with a public key of their own in the table, whoever writes to the
+// are sealed: with a public key of their own in the table, anyone who can write to the
 // database could sign checkpoints that verify.
 func (a *Authority) openAudit(ctx context.Context) error {
 	pair, err := a.loadAudit(ctx)
@@ -370,8 +363,8 @@ func (a *Authority) urlMark(name string, created int64) []byte {
 	return sum[:]
 }
 
-// Keys are the authority's own, as the audit log is held against them: one that
-// was taken away is made anew at the next start, and that is found.
+// Keys are the authority's own, as the audit log keeps track of them: one that
+// was deleted is made again at the next start, and verification finds that.
 var Keys = &audit.Register{
 	Kind: "authority-key", Table: "authority_keys", Key: "name", Name: "key of the authority",
 	Select: `select name, sealed, coalesce(certificate, sealed), certificate is null, created_at from authority_keys`,

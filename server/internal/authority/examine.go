@@ -57,7 +57,7 @@ func (a *Authority) Examine(ctx context.Context, tell func(string)) error {
 }
 
 // examineList looks at the list that is kept, and then asks for it as a client would. One
-// that is damaged or out of date is made anew by that.
+// that is damaged or out of date is made again by that.
 func (a *Authority) examineList(ctx context.Context, name string, issuer ca.Issuer, tell func(string)) error {
 	var kept []byte
 	err := a.db.Read().QueryRow(ctx, `select crl from authority_crl where name = $1`, name).Scan(&kept)

@@ -70,9 +70,8 @@ func (a *Authority) Issue(ctx context.Context, tx *store.Tx, o Order) (*x509.Cer
 	return cert, a.record(ctx, tx, o.CertificateID, cert)
 }
 
-// statements are those of a qualified certificate in the sandbox. QcSSCD never
-// stands on a software key, and a PKCS#11 token is not thereby a qualified
-// device: it is left out there too.
+// statements are those of a qualified certificate in the sandbox. QcSSCD is never set: a
+// software key is no qualified device, and a PKCS#11 token is not one by itself.
 func (a *Authority) statements(o Order) *ca.Statements {
 	return &ca.Statements{
 		Seal: o.Seal, NotQualified: !a.config.Sandbox, Retention: 20,
@@ -172,7 +171,7 @@ func (a *Authority) scan(row store.Row) (r *issued, genuine bool, err error) {
 	return r, err == nil && hmac.Equal(r.mac, a.macOf(r)), err
 }
 
-// Row is one of the authority's table, as the audit log is held against it.
+// Row is one of the authority's table, as audit verification compares it with the log.
 type Row struct {
 	Serial, CertificateID string // the authority's own certificates have no id
 	Revoked               bool
@@ -225,7 +224,7 @@ func (a *Authority) Standing(ctx context.Context, q store.Querier, id string, de
 // ReasonHold is the reason of RFC 5280, 5.3.1 that can be taken back.
 const ReasonHold = 6
 
-// Revoke takes a certificate back; with ReasonHold it can be given again.
+// Revoke revokes a certificate; with ReasonHold it can be released.
 func (a *Authority) Revoke(ctx context.Context, tx *store.Tx, serial string, reason int) error {
 	return a.setRevoked(ctx, tx, serial, store.Millis(a.config.Now()), reason)
 }
@@ -235,9 +234,8 @@ func (a *Authority) Release(ctx context.Context, tx *store.Tx, serial string) er
 	return a.setRevoked(ctx, tx, serial, 0, 0)
 }
 
-// setRevoked never undoes a revocation that is not a hold, and keeps the date
-// of the hold when it becomes final. A row that somebody changed can be revoked,
-// and not released.
+// setRevoked never undoes a final revocation, and keeps the date of the hold when it becomes
+// final. A row that was tampered with can be revoked but not released.
 func (a *Authority) setRevoked(ctx context.Context, tx *store.Tx, serial string, at int64, reason int) error {
 	r, genuine, err := a.find(ctx, tx, `where serial = $1`, serial)
 	if err != nil {
@@ -263,8 +261,8 @@ func (a *Authority) setRevoked(ctx context.Context, tx *store.Tx, serial string,
 	return err
 }
 
-// status of a serial number. What the log says was taken back is revoked; of a
-// row that somebody changed nothing else is said.
+// status of a serial number. What the log says was revoked is revoked; of a row that was
+// tampered with nothing else is said.
 func (a *Authority) status(ctx context.Context, serial *big.Int) (ca.Status, error) {
 	q := a.db.Read()
 	r, genuine, err := a.find(ctx, q, `where serial = $1`, serial.String())

@@ -141,7 +141,7 @@ func (a *Authority) crlHandler(name string, issuer ca.Issuer) http.HandlerFunc {
 	}
 }
 
-// crl returns the list, made anew when an hour has passed or something was
+// crl returns the list, made again when an hour has passed or something was
 // revoked since. One call makes it, and others wait for that one.
 func (a *Authority) crl(ctx context.Context, name string, issuer ca.Issuer) ([]byte, error) {
 	a.listing.Lock()

@@ -125,7 +125,7 @@ func (b *backup) folder(ctx context.Context, of string, skip func(name string) b
 	})
 }
 
-// skipGone forgives a file that was deleted between being seen and being read.
+// skipGone ignores a file that was deleted between being seen and being read.
 func skipGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -67,19 +67,17 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 	return b, err
 }
 
-// pay takes what an order costs, for the charge of that id. The rows it needs
-// it takes always in the same order (quota, subscriptions, wallet, token), so
-// that two orders never wait for each other.
+// pay takes the price of an order, for the charge with that id. Rows are always locked in the
+// same order (quota, subscriptions, wallet, token), so that two orders never deadlock.
 func (s *Service) pay(ctx context.Context, tx *store.Tx, id string, o order) (*bill, error) {
 	b := &bill{id: id}
-	day := time.Now().UTC().Format(time.DateOnly)
 	err := useAllowance(ctx, tx, o)
 	if err != nil {
 		return nil, err
 	}
 	if o.product.FreePerDay < 0 {
 		b.free, b.left = o.count, -1
-	} else if b.free, b.left, err = payByQuota(ctx, tx, o, day); err != nil {
+	} else if b.free, b.left, err = payByQuota(ctx, tx, o, today()); err != nil {
 		return nil, err
 	}
 	if err := pay(ctx, tx, o, b, o.count-b.free); err != nil {
@@ -94,8 +92,8 @@ func (s *Service) pay(ctx context.Context, tx *store.Tx, id string, o order) (*b
 	return b, nil
 }
 
-// pay takes the rest of an order from subscriptions and the wallet. Nearly always
-// there is no subscription, and the statement that takes the money makes sure of it.
+// pay takes the rest of an order from subscriptions and the wallet. An account nearly always
+// has no subscription, and the statement that takes the money checks that.
 func pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest int64) (err error) {
 	if rest == 0 {
 		return nil
@@ -120,9 +118,8 @@ func pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest int64) (err e
 	return payByWallet(ctx, tx, o, b)
 }
 
-// fund is the statement that takes from a balance: $1 is the owner, $2 how much, $3
-// when. A balance is one row, and the database has those who take from it wait for
-// each other.
+// fund is the statement that takes from a balance: $1 is the owner, $2 how much, $3 when. A
+// balance is one row, so the database serialises those who take from it.
 type fund string
 
 const (
@@ -130,14 +127,14 @@ const (
 	subscriptionFund fund = `update subscriptions set available = available - $2, updated_at = $3 where id = $1 and available >= $2`
 )
 
-// withdraw takes n from a fund, and says whether it had so much.
+// withdraw takes n from a fund, and reports whether there was enough.
 func (f fund) withdraw(ctx context.Context, tx *store.Tx, owner string, n int64, further ...any) (bool, error) {
 	rows, err := tx.Exec(ctx, string(f), append([]any{owner, n, time.Now().UnixMilli()}, further...)...)
 	return rows == 1, err
 }
 
-// unsubscribed is the wallet of an account that has no subscription for an order;
-// nothing is taken where it has one, or too little money.
+// unsubscribed is the wallet of an account without a subscription for an order; nothing is
+// taken where there is one, or not enough money.
 var unsubscribed = walletFund + fund(` and not exists (select 1`+inForce("$3", "$4", "$5")+`)`)
 
 // inForce are the subscriptions of account $1 that an order can be paid from.
@@ -192,7 +189,7 @@ func payBySubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (ta
 		if err != nil {
 			return nil, err
 		}
-		if had { // else somebody took from it meanwhile: look again
+		if had { // else it was emptied meanwhile: look again
 			taken, n = append(taken, one), n-one.count
 		}
 	}
@@ -227,8 +224,7 @@ func payByWallet(ctx context.Context, tx *store.Tx, o order, b *bill) error {
 	return tx.Expect(ctx, 1, noCredit(), string(walletFund), o.caller.AccountID, int64(b.amount), time.Now().UnixMilli())
 }
 
-// countToken counts what a token pays with, within its own limits and those of
-// the tokens it comes from.
+// countToken counts what a token spends against its own limits and those of its ancestors.
 func countToken(ctx context.Context, tx *store.Tx, c *account.Caller, b *bill) error {
 	if len(c.Limited) == 0 || (b.paid == 0 && len(b.subscribed) == 0) {
 		return nil // tokens without limits are counted with the other usage
@@ -258,8 +254,8 @@ func countToken(ctx context.Context, tx *store.Tx, c *account.Caller, b *bill) e
 	return nil
 }
 
-// Refund gives a charge back to where it came from, once however often it is
-// asked for. "" is no charge.
+// Refund returns a charge to where it came from, once however often it is called. "" is no
+// charge.
 func (s *Service) Refund(ctx context.Context, tx *store.Tx, id string) error {
 	if id == "" {
 		return nil
@@ -274,9 +270,9 @@ func (s *Service) Refund(ctx context.Context, tx *store.Tx, id string) error {
 	return s.giveBack(ctx, tx, c, c.bill)
 }
 
-// Forget leaves of a charge that is not given back any more the movement of money: an
-// account's statement has that for ever, and what it was for is gone. Where no money
-// moved, nothing stays.
+// Forget reduces a charge that can no longer be refunded to its movement of money, which the
+// statement keeps for ever; what it was for is deleted. A charge without money is deleted
+// entirely.
 func (s *Service) Forget(ctx context.Context, tx *store.Tx, id string) error {
 	if id == "" {
 		return nil

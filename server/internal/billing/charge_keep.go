@@ -32,7 +32,7 @@ func (s *Service) Keep(ctx context.Context, tx *store.Tx, id string, n int) erro
 	rows, err := tx.Exec(ctx, `update wallet_transactions set count = $2, free = $3, subscribed = $4, paid = $5, taken = $6 where id = $1 and refunded_at = 0 and count = $7`,
 		id, int64(n), c.free, joinShares(c.subscribed), c.paid, int64(c.amount), c.count)
 	if err != nil || rows == 0 {
-		return err // 0 rows: somebody else gave it back
+		return err // 0 rows: it was given back meanwhile
 	}
 	return s.giveBack(ctx, tx, c, back)
 }

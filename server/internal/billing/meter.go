@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -12,12 +11,10 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// meter pays for lookups, which are too many for a transaction each. It takes
-// a lease of some of them out of the quota, a subscription or the wallet,
-// spends it in memory, and writes down every second how much is spent. What is
-// leased is off the books already, so nothing is spent twice or below zero on
-// any number of nodes; what a dead process left unspent is given back by
-// another.
+// meter pays for lookups, which are too many for a transaction each. It reserves some from the
+// quota, a subscription or the wallet, spends them in memory, and writes every second how many
+// were spent. What is reserved has left the balance already, so nothing is spent twice or below
+// zero on any number of nodes. What a dead process left unspent is returned by another.
 type meter struct {
 	s      *Service
 	mu     sync.Mutex
@@ -30,7 +27,7 @@ type leasedQuota struct {
 	mu      sync.Mutex
 	account string
 	lease   *lease
-	left    int64 // free ones that stand in the database
+	left    int64 // free ones left in the database
 	spent   int64 // since the last flush: how many to lease next
 	idle    int   // flushes without spending
 	gone    bool  // forgotten by the meter: a lease in it would never be flushed
@@ -150,23 +147,7 @@ func (p *leasedQuota) covers(n int64) bool {
 	return l != nil && l.reserved-l.used >= n && (l.source != sourceQuota || l.sourceID == today())
 }
 
-func today() string {
-	n := time.Now().Unix() / (24 * 60 * 60)
-	if d := lastDay.Load(); d != nil && d.n == n {
-		return d.text
-	}
-	d := &day{n, time.Unix(n*24*60*60, 0).UTC().Format(time.DateOnly)}
-	lastDay.Store(d)
-	return d.text
-}
-
-type day struct {
-	n    int64 // since 1970
-	text string
-}
-
-// lastDay is the day last asked for, which every lookup does.
-var lastDay atomic.Pointer[day]
+func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
 // renew ends the lease and takes a new one, in one transaction.
 func (m *meter) renew(ctx context.Context, p *leasedQuota, o order) (covered bool, err error) {
@@ -188,8 +169,8 @@ func (m *meter) renew(ctx context.Context, p *leasedQuota, o order) (covered boo
 	return next != nil, nil // nil: no source has this many in one piece
 }
 
-// newLease leases from the first source that has at least the count, never more
-// than an eighth of it, so that nodes share what is left.
+// newLease reserves from the first source that has at least the count, but never more than an
+// eighth of it, so that nodes share what is left.
 func (m *meter) newLease(ctx context.Context, tx *store.Tx, p *leasedQuota, o order) (*lease, int64, error) {
 	size := max(o.count, min(p.spent, 4096))
 	l := &lease{id: store.NewID(), price: o.product.Price}
@@ -220,12 +201,12 @@ func (m *meter) newLease(ctx context.Context, tx *store.Tx, p *leasedQuota, o or
 	return l, left, err
 }
 
-// errSplit says that a source has some of what is wanted and not all: then it
-// is paid from several, in a transaction of its own.
+// errSplit says that a source has some of what is wanted but not all: the lookups are then paid
+// from several, in a transaction of their own.
 var errSplit = errors.New("account: split over sources")
 
-// portion is how many to lease where so many are left. Towards the end no more
-// than is wanted, so that no node keeps the last ones from another.
+// portion is how many to reserve of so many left. Near the end it is no more than is wanted, so
+// that no node holds back the last ones.
 func portion(want, size, left int64) (int64, error) {
 	switch {
 	case left <= 0:

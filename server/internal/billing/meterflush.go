@@ -11,8 +11,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// flush writes what was spent since the last time. Leases that nobody spends
-// from are given back, and at the end all; who has none is forgotten.
+// flush writes what was spent since the last time. Leases that are not used are returned, and
+// on the last flush all are.
 func (m *meter) flush(ctx context.Context, last bool) error {
 	m.mu.Lock()
 	leased := slices.Collect(maps.Values(m.leased))
@@ -63,8 +63,8 @@ func (m *meter) flushQuota(ctx context.Context, p *leasedQuota, last bool) error
 	return nil
 }
 
-// record writes how much of a lease is spent, and spending of money as a
-// movement of the wallet. A lease that was taken for a dead process's is gone.
+// record writes how much of a lease is spent, and spent money as a movement of the wallet.
+// errLeaseGone: another process took ours for dead.
 func (m *meter) record(ctx context.Context, tx *store.Tx, account string, l *lease) error {
 	n, err := tx.Exec(ctx, `update meter_leases set used = $2, updated_at = $3 where id = $1`, l.id, l.used, time.Now().UnixMilli())
 	if err != nil {
@@ -76,8 +76,7 @@ func (m *meter) record(ctx context.Context, tx *store.Tx, account string, l *lea
 	return m.statement(ctx, tx, account, l)
 }
 
-// errLeaseGone is for a process that slept so long that another gave its lease
-// back.
+// errLeaseGone is for a process that slept so long that another one returned its lease.
 var errLeaseGone = errors.New("account: lease was given back")
 
 func (m *meter) statement(ctx context.Context, tx *store.Tx, account string, l *lease) error {
@@ -121,8 +120,8 @@ func giveBack(ctx context.Context, tx *store.Tx, account string, l *lease) (err 
 	return err
 }
 
-// reap gives back what dead processes had leased. What they had spent and not
-// written, less than a second of it, is the customer's gain.
+// reap returns what dead processes had reserved. What they spent in their last second, and had
+// not written, is the customer's gain.
 func (m *meter) reap(ctx context.Context) error {
 	rows, err := m.s.db.Read().Query(ctx, `select id, account_id, source, source_id, price, reserved, used from meter_leases where updated_at < $1`,
 		time.Now().Add(-leaseLife).UnixMilli())

@@ -30,12 +30,12 @@ type Info struct {
 	SHA256 [32]byte
 	MD5    [16]byte
 
-	digests *digests // as they stand at its end; nil where that is not known
+	digests *digests // as of its end; nil where they are not known
 	base    base     // what it begins with, stored as a blob of its own; zero: nothing
 }
 
-// Grows says whether a blob can be stored as one that begins with this one: all
-// that is digested of it is known, and it stands alone.
+// Grows reports whether PutGrown can extend this blob: its digest states are known, and it does
+// not refer to another blob itself.
 func (b Info) Grows() bool { return b.digests != nil && b.base.id == "" }
 
 // SHA256State is a hash that was given all of the content, to go on with; nil
@@ -224,7 +224,7 @@ func (s *sealedBlobs) seal(ctx context.Context, w sink, r io.Reader, b *Info) er
 }
 
 // chunksOf gives the chunks of what is read, the last with io.EOF or
-// io.ErrUnexpectedEOF. What is in memory is given as it lies.
+// io.ErrUnexpectedEOF. What is in memory is not copied.
 func chunksOf(r io.Reader) (next func() ([]byte, error), done func()) {
 	if m, ok := r.(*bytes.Reader); ok {
 		var all inPlace

@@ -17,8 +17,8 @@ import (
 )
 
 // folder keeps objects as files: written beside, synced, renamed, and the
-// folder synced, so that a name stands for whole content or does not exist.
-// What is being written lies in the folder where it will stay: one folder for
+// folder synced, so that a name has its whole content or does not exist.
+// A file is written in the folder where it will stay: one folder for
 // all would have writers wait for one another.
 type folder struct {
 	dir   string
@@ -270,7 +270,7 @@ func (f *folder) probe(context.Context) error {
 // abandoned is the age of a half-written file whose writer is gone.
 const abandoned = 24 * time.Hour
 
-// sweepOld removes half-written files that nobody has touched for a day.
+// sweepOld removes half-written files that are a day old.
 func sweepOld(dir string) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 //
 // An object is a frame: a mark, its id, its length, its sealed bytes. The
 // place (pack and offset) is part of the blob's id. A deleted object is
-// emptied where it lies; a pack without objects goes as a whole.
+// overwritten in place; a pack without objects is removed.
 type packs struct {
 	dir  string
 	mu   sync.Mutex // held to append, not to sync
@@ -38,7 +38,7 @@ const (
 	packSize   = 64 << 20
 	packTime   = time.Hour
 	maxPacked  = 256 << 10 // sealed; larger objects have files of their own
-	packStep   = 4 << 20   // set aside on the disk ahead of the end: a sync of what lies there takes half the time
+	packStep   = 4 << 20   // set aside on the disk ahead of the end: a sync of allocated space takes half the time
 	frameMark  = "rgpk"
 	frameHead  = len(frameMark) + 24 + 4
 	frameEmpty = "------------------------" // in place of the id of what was deleted
@@ -56,7 +56,7 @@ type pack struct {
 	failed error // a file that could not be synced once is not believed again
 }
 
-// place is where a packed object lies.
+// place is the position of a packed object.
 type place struct {
 	pack   string
 	offset int64
@@ -161,7 +161,7 @@ func (p *packs) current() (*pack, error) {
 	return pk, nil
 }
 
-// leave ends the writing of a pack; whoever still syncs it keeps it open.
+// leave stops writing to a pack; it is closed when the last sync is done.
 func (p *packs) leave() {
 	pk, size := p.last, p.last.size
 	p.last = nil
@@ -322,7 +322,7 @@ func emptyRange(f *os.File, offset, n int64) error {
 	return err
 }
 
-// skipGone forgives a file that was deleted between being seen and being read.
+// skipGone ignores a file that was deleted between being seen and being read.
 func skipGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

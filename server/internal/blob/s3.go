@@ -240,7 +240,7 @@ func (b *s3Bucket) list(ctx context.Context, fn func(id string) error) error {
 }
 
 // missing lists instead of asking object by object: a listing answers a thousand
-// names, which stand in the order of time within each of the bucket's 256 folders.
+// names, which are in the order of time within each of the bucket's 256 folders.
 func (b *s3Bucket) missing(ctx context.Context, ids []string) (out []string, err error) {
 	folders := map[string][]string{} // names, by their folder
 	for _, id := range ids {

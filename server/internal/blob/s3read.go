@@ -175,7 +175,7 @@ func (o *s3Object) ask(off int64) bool {
 	return true
 }
 
-// end leaves the request.
+// end closes the request.
 func (f *following) end() {
 	if f.body != nil {
 		_ = f.body.Close() // only read from

@@ -14,18 +14,17 @@ type Holder func(ctx context.Context, ids []string) ([]string, error)
 // Swept is what a sweep found.
 type Swept struct{ Seen, Orphans, Removed int }
 
-// Between a put and the row that names the blob lies no more than a request. No
-// request lives for a day.
+// orphanAge is far longer than the time between storing a blob and the row that names it, which
+// is within one request.
 const orphanAge = 24 * time.Hour
 
 // sweepBatch is how many blobs are asked for at once.
 const sweepBatch = 400
 
-// Sweep removes the blobs that nobody refers to: a process was killed between a
-// put and its row, or between a row's end and the delete. Where that is more
-// than a hundred and one in a hundred of all, none is removed: then it is not
-// accidents, but another installation that keeps its blobs in this place, or a
-// database that was put back.
+// Sweep removes blobs that no row refers to: a process was killed between a put and its row, or
+// between a row's end and the delete. If there are more than a hundred, and more than one in a
+// hundred, it removes none: that is no accident but another installation using the same place,
+// or a restored database.
 func Sweep(ctx context.Context, s Store, now time.Time, holders ...Holder) (Swept, error) {
 	var found Swept
 	var orphans, batch []string

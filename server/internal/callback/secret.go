@@ -50,15 +50,15 @@ func (s *Sender) Secrets(ctx context.Context, account string) ([]Secret, error) 
 	return s.readSecrets(ctx, s.db.Read(), account)
 }
 
-// oneAtATime has changes of an account's secrets wait for each other: two at
-// once would leave two that are current, and one that no rotation is told of.
+// oneAtATime serialises changes of an account's secrets: two at once would leave two current
+// ones, and a rotation would miss one of them.
 func oneAtATime(ctx context.Context, tx *store.Tx, account string) error {
 	_, err := tx.Exec(ctx, `update accounts set id = id where id = $1`, account)
 	return err
 }
 
-// Rotate makes a new secret. The one before stays good for a day, and no other:
-// whoever rotates twice is rid of a secret that was given away.
+// Rotate makes a new secret. Only the previous one stays good, for a day: rotating twice gets
+// rid of a secret that leaked.
 func (s *Sender) Rotate(ctx context.Context, account string) ([]Secret, error) {
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		if err := oneAtATime(ctx, tx, account); err != nil {
@@ -104,7 +104,7 @@ func (s *Sender) addSecret(ctx context.Context, tx *store.Tx, account string) er
 	return Secrets.Write(ctx, tx, s.Log, id)
 }
 
-// Secrets are those of all accounts, as the audit log is held against them: one
+// Secrets are those of all accounts, as the audit log keeps track of them: one
 // that was given away and replaced does not sign again because its row was put back.
 var Secrets = &audit.Register{
 	Kind: "callback-secret", Table: "callback_secrets", Key: "id", Name: "secret of callbacks",

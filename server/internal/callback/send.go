@@ -40,17 +40,17 @@ type Sender struct {
 	now      func() time.Time
 	schedule []time.Duration
 	limiter  limiter
-	Jobs     *job.Queue // that is told of deliveries to make; nil: another process looks for them
+	Jobs     *job.Queue // woken for new deliveries; nil: another process makes them
 	// Record is what a delivery carries, as the wire has it, in the state that it tells
 	// of. It is set before the first call.
 	Record func(ctx context.Context, d *Delivery) (any, error)
-	// Sent is told of each attempt in the transaction that records it, so that
-	// the record's audit trail can show it; nil: nobody is.
+	// Sent, where set, is called in the transaction that records an attempt, so that the
+	// record's audit trail can show it.
 	Sent func(ctx context.Context, tx *store.Tx, d *Delivery) error
-	// Settled is told what came of each attempt, one of Results; nil: nobody is.
+	// Settled, where set, is called with the result of each attempt, one of Results.
 	Settled func(result string)
-	// Log is told of secrets; nil: nobody is, as in tests of this package. It is set
-	// before the first call.
+	// Log is the audit log of secrets; nil in tests of this package. It is set before the
+	// first call.
 	Log *audit.Log
 }
 
@@ -262,7 +262,7 @@ func (s *Sender) recordAttempt(ctx context.Context, c job.Claim, d *Delivery, ou
 			flag(d.Active), d.Status, d.Problem, d.Elapsed.Milliseconds(), store.Millis(d.StartedAt), store.Millis(d.CompletedAt), d.ID, c.Lease,
 			store.Millis(s.now().Add(max(s.pause(d.Attempts), out.after))))
 		if mine = n == 1; err != nil || !mine {
-			return err // 0 rows: somebody else settled it
+			return err // 0 rows: another worker settled it
 		}
 		told := *d
 		told.Attempts++

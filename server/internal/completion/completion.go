@@ -60,7 +60,7 @@ type Certificates struct {
 	kept map[string]sealed
 }
 
-// sealed is a PDF that is handed out again for a while: whoever asks twice does
+// sealed is a PDF that is handed out again for a while: asking twice does
 // not spend two time-stamps more, which an authority may charge for.
 type sealed struct {
 	pdf   []byte
@@ -228,7 +228,7 @@ func (c *Certificate) seal(ctx context.Context, b []byte, lang paper.Lang, level
 	return c.of.seal(ctx, b, c.made, level, c.of.box(lang))
 }
 
-// box is where the seal stands on papers of the server's own.
+// box is where the seal is put on papers of the server's own.
 func (c *Certificates) box(lang paper.Lang) *pades.Appearance {
 	return &pades.Appearance{
 		Page: 1, X: sheet.SealX, Y: sheet.SealY, Width: sheet.SealWidth, Height: sheet.SealHeight, Language: string(lang), Zone: lang.Zone(c.Zone),
@@ -272,7 +272,7 @@ func (c *Certificates) seal(ctx context.Context, pdf []byte, at time.Time, level
 	return out.Bytes(), err
 }
 
-// HTML writes the certificate as a page that stands on its own.
+// HTML writes the certificate as a page of its own.
 func (c *Certificate) HTML(w io.Writer, lang paper.Lang) error {
 	return pageTemplate().ExecuteTemplate(w, "completion", c.view(lang))
 }

@@ -11,7 +11,7 @@ import (
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
-// fewPeople stand on the first page; of more it has their number, and the annex all.
+// fewPeople are listed on the first page; of more it has their number, and the annex all.
 const fewPeople = 4
 
 var (

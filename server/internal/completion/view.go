@@ -121,7 +121,7 @@ func (c *Certificate) view(lang paper.Lang) *view {
 	return v
 }
 
-// fewSteps of one kind in a row are told one by one; of more there is one, with
+// fewSteps of one kind in a row are listed one by one; of more there is one, with
 // their number. The annex has them all.
 const fewSteps = 4
 

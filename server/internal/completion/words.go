@@ -50,7 +50,7 @@ func detailOf(e *audit.Entry) (log string, d detail) {
 }
 
 // happened says what an event is in the words of people, and what else they may
-// want to know of it. A kind that has no words here is told as the log has it.
+// want to know of it. A kind without words here is shown as in the log.
 func (c *Certificate) happened(e *audit.Entry, lang paper.Lang) (what look.Text, more string) {
 	log, d := detailOf(e)
 	if log == "" {

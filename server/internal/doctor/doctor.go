@@ -59,7 +59,7 @@ func bad(advice, format string, args ...any) Finding {
 	return Finding{State: FindingBad, Text: explain(format, args), Advice: advice}
 }
 
-// explain is a sentence in which errors stand with their causes.
+// explain is a sentence that has errors with their causes.
 func explain(format string, args []any) string {
 	for i, a := range args {
 		if err, ok := a.(error); ok {
@@ -78,7 +78,7 @@ type Settings struct {
 	StatusURL      string // empty: PublicURL
 	Data           string // folder
 	MasterKeyGiven bool   // in the environment
-	MasterKeyPath  string // where it lies if it was not given
+	MasterKeyPath  string // where it is if it was not given
 	// MasterKeyDerived: a PKCS#11 token derives it, and MasterKeyToken says why it does not.
 	MasterKeyDerived bool
 	MasterKeyToken   func() error

@@ -62,7 +62,7 @@ func (s *Service) ByAccount(ctx context.Context, c *Certificate, l remote.Login,
 	}
 	k, err := openAccount(ctx, p, c.Kind, l)
 	if err != nil {
-		return nil, s.refuse(ctx, c, byProvider, accountFault(err))
+		return nil, s.refuse(ctx, c, byProvider, keyFault("provider", err))
 	}
 	return s.adopt(ctx, c, adoption{key: k, browser: b})
 }
@@ -74,7 +74,7 @@ func (s *Service) SendsCodes(c *Certificate) bool {
 	return ok && c.Kind == keys.OTP && (c.awaits() || c.State == Done)
 }
 
-// Delegates says that somebody else than its holder may use the key of an order.
+// Delegates reports whether an order's key can be used by a delegate.
 func (s *Service) Delegates(c *Certificate) bool { return s.config.Providers[c.Provider] == "arss" }
 
 // SendCode has the provider send a one-time password to the holder: while an order
@@ -113,39 +113,25 @@ func (s *Service) SendCode(ctx context.Context, c *Certificate, username, passwo
 	}
 	if err := p.SendCode(ctx, l); err != nil {
 		if c.awaits() {
-			return s.refuse(ctx, c, byProvider, accountFault(err))
+			return s.refuse(ctx, c, byProvider, keyFault("provider", err))
 		}
-		return accountFault(err)
+		return keyFault("provider", err)
 	}
 	return nil
-}
-
-// accountFault is what the page says of a key that the provider does not show, or
-// that cannot be used.
-func accountFault(err error) error {
-	var said *remote.Error
-	switch {
-	case !errors.As(err, &said):
-		return err
-	case said.Kind == remote.Unreached:
-		return fault.New(fault.Unavailable, "provider: %s", said.Text).Because(err)
-	}
-	return fault.New(fault.BadField, "provider: %s", said.Text).Because(err)
 }
 
 // passedLevel is the level of security of keys that are passed through: none
 // applies to them.
 const passedLevel = 0
 
-// Passed is the certificate of a key whose name and password came with a call, and
-// a credential that stands for them: it holds no secret, and nothing opens it. Both
-// are written down when the key is met first.
+// Passed returns the certificate of a key whose name and password came with a call, and a
+// placeholder credential without any secret. Both are stored the first time the key is seen.
 func (s *Service) Passed(ctx context.Context, account, provider string, kind keys.Kind, cert *pkix.Certificate) (*keys.Credential, *Certificate, error) {
 	sum := sha256.Sum256(cert.Raw)
 	username := "passed " + provider + " " + string(kind) + " " + hex.EncodeToString(sum[:])
 	cred, err := s.keys.Find(ctx, account, username)
 	if err == nil && cred == nil {
-		if cred, err = s.meet(ctx, account, provider, kind, username, cert); err != nil {
+		if cred, err = s.storePassed(ctx, account, provider, kind, username, cert); err != nil {
 			if again, _ := s.keys.Find(ctx, account, username); again != nil { // another call was first
 				cred, err = again, nil
 			}
@@ -159,7 +145,8 @@ func (s *Service) Passed(ctx context.Context, account, provider string, kind key
 	return cred, c, err
 }
 
-func (s *Service) meet(ctx context.Context, account, provider string, kind keys.Kind, username string, cert *pkix.Certificate) (*keys.Credential, error) {
+// storePassed stores the certificate of a key that was not seen before.
+func (s *Service) storePassed(ctx context.Context, account, provider string, kind keys.Kind, username string, cert *pkix.Certificate) (*keys.Credential, error) {
 	k := &remoteKey{cert: cert}
 	if err := s.checkRemote(ctx, k); err != nil {
 		return nil, err

@@ -9,8 +9,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Applicant is somebody who is identified elsewhere: whoever a certificate was ordered
-// for, or a person who signs.
+// Applicant is a person identified elsewhere: the holder of an order, or a person who signs.
 type Applicant interface {
 	Account() string
 	Address() string // of the page where the browser comes back to
@@ -52,7 +51,7 @@ func (a certificateApplicant) Refuse(ctx context.Context, method string, why err
 	return a.s.refuse(ctx, a.c, method, why)
 }
 
-// BeginOther makes a request to a provider for somebody who has no order.
+// BeginOther makes a request to a provider for a person without an order.
 func (s *Service) BeginOther(ctx context.Context, id string, who Applicant, method, provider string, b Browser) (*identify.Departure, error) {
 	m := s.method(method)
 	if m == nil {
@@ -72,7 +71,7 @@ func (s *Service) BeginOther(ctx context.Context, id string, who Applicant, meth
 	return d, s.db.Write(ctx, func(tx *store.Tx) error { return keep(ctx, tx) })
 }
 
-// ReturnOther is Return for somebody who has no order.
+// ReturnOther is Return for a person without an order.
 func (s *Service) ReturnOther(ctx context.Context, id string, who Applicant, token string, shown Browsers) (*Returned, error) {
 	return s.returned(ctx, who, id, token, shown)
 }

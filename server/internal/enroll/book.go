@@ -19,9 +19,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Book is the table of certificates with what belongs to them, the evidence of
-// identifications and the authority's own table, as the audit log is held
-// against it.
+// Book is the table of certificates with their evidence and the authority's own rows, as audit
+// verification compares it with the log.
 type Book struct{ Service *Service }
 
 const eventPrefix = "certificate-"
@@ -80,24 +79,19 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	return all, nil
 }
 
-func (b Book) read(ctx context.Context, q store.Querier, after string, limit int) (list []*bookRow, err error) {
+func (b Book) read(ctx context.Context, q store.Querier, after string, limit int) ([]*bookRow, error) {
 	rows, err := q.Query(ctx, `select `+columns+` from certificates where id > $1 order by id limit $2`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("enroll: read certificates: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		c, err := b.Service.scan(rows)
+	return store.All("enroll: read certificates", rows, err, func(r store.Row) (*bookRow, error) {
+		c, err := b.Service.scan(r)
 		if c == nil {
 			return nil, err
 		}
-		list = append(list, &bookRow{Certificate: c, unreadable: err})
-	}
-	return list, rows.Err()
+		return &bookRow{Certificate: c, unreadable: err}, nil
+	})
 }
 
-// told is what the events of a certificate say that its rows must be.
-type told struct {
+// expected is what the events of a certificate say its rows must be.
+type expected struct {
 	State       State
 	Certificate string // digest of what was issued
 	Address     string // that the credentials were shown to
@@ -113,7 +107,7 @@ type told struct {
 	enrols   bool // the link is for a new device
 }
 
-// fits says what is wrong between a certificate and its events.
+// fits returns how a certificate and its events disagree, or "".
 func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*audit.Entry) (string, error) { //nolint:gocyclo // a list of what has to fit
 	switch {
 	case errors.Is(r.unreadable, master.ErrUnseal):
@@ -123,10 +117,10 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 	case r.altered:
 		return "it is not what was ordered", nil
 	}
-	var now told
+	var now expected
 	marks := map[string]string{}
 	for _, e := range events {
-		var d told
+		var d expected
 		_, detail := e.Text()
 		if err := json.Unmarshal(detail, &d); err != nil && detail != nil {
 			return "an event cannot be read", nil
@@ -184,7 +178,7 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 }
 
 // differs says what of a row is not what its events told last.
-func (r *bookRow) differs(now *told) string {
+func (r *bookRow) differs(now *expected) string {
 	switch {
 	case !r.key && now.Certificate != "":
 		return "its credential was taken away"

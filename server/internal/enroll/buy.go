@@ -55,8 +55,8 @@ func WithActor(ctx context.Context, who string) context.Context {
 	return context.WithValue(ctx, actorKey{}, who)
 }
 
-// actor is who an event is about: a token of an account, or its key, or whoever
-// WithActor named; else the server by itself.
+// actor is who an event is about: the one that WithActor named, else the caller's token or key,
+// else the server itself.
 func actor(ctx context.Context) string {
 	if who, ok := ctx.Value(actorKey{}).(string); ok {
 		return who
@@ -79,8 +79,8 @@ func (s *Service) note(ctx context.Context, tx *store.Tx, c *Certificate, kind, 
 // CallbackScope is that of callbacks about certificates.
 const CallbackScope = "certificates"
 
-// queueCallback queues a callback for the state a certificate has reached, and has the
-// holder told of what has happened.
+// queueCallback queues the callback for the state that a certificate has reached, and the
+// message to its holder.
 func (s *Service) queueCallback(ctx context.Context, tx *store.Tx, c *Certificate, what string) error {
 	if err := s.tell(ctx, tx, c, what); err != nil {
 		return err
@@ -196,9 +196,9 @@ func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate,
 	return s.RevokeFor(ctx, account, id, Unspecified)
 }
 
-// RevokeFor ends a certificate for good, for one of the reasons of RFC 5280: it stands
-// in the log, and in what the authority publishes. The key is erased; one that its
-// token does not give up is told of in the log, and tried again later.
+// RevokeFor ends a certificate for good, for one of the reasons of RFC 5280, which the log and
+// the authority's lists then show. The key is erased. A token that refuses to destroy it is
+// logged, and tried again later.
 func (s *Service) RevokeFor(ctx context.Context, account, id, reason string) (*Certificate, error) {
 	code, ok := revocations[reason]
 	if !ok {
@@ -219,9 +219,9 @@ func (s *Service) RevokeFor(ctx context.Context, account, id, reason string) (*C
 	return c, err
 }
 
-// destroyErased destroys the key of a revoked certificate in its token. A token
-// that refuses does not undo the revocation: that is written down, under kind
-// where one is given.
+// destroyErased destroys the key of a revoked certificate in its token. A token that refuses
+// does not undo the revocation; the failure is logged, as an event of that kind if one is
+// given.
 func (s *Service) destroyErased(ctx context.Context, c *Certificate, kind string) error {
 	refused := s.keys.DestroyErased(ctx, c.ID)
 	if refused == nil {

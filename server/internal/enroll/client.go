@@ -33,8 +33,8 @@ func Fingerprint(der []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// clientMark is the keyed digest of the row of a client certificate: one that
-// somebody else wrote is none.
+// clientMark is the keyed digest of a client certificate's row, which rejects rows written by
+// anybody else.
 func (s *Service) clientMark(account string, c *ClientCertificate) []byte {
 	sum := s.master.MAC("client certificate", fmt.Appendf(nil, "%q %q %q %q %q %d %t %d", c.ID, account, c.Name, c.Fingerprint, c.Subject, store.Millis(c.NotAfter), c.Given, store.Millis(c.CreatedAt)))
 	return sum[:]
@@ -98,25 +98,18 @@ func (s *Service) scanClient(account string, row store.Row) (c ClientCertificate
 func (s *Service) ClientCertificates(ctx context.Context, account, id, after string, skip, limit int) ([]ClientCertificate, error) {
 	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(account, id)
 	rows, err := s.db.Read().Query(ctx, selectClient+`where account_id = $1 and ($2 = '' or id = $2)`+tail, args...)
-	if err != nil {
-		return nil, fmt.Errorf("enroll: client certificates: %w", err)
-	}
-	defer rows.Close()
 	all := []ClientCertificate{}
-	for rows.Next() {
-		c, genuine, err := s.scanClient(account, rows)
-		if err != nil {
-			return nil, fmt.Errorf("enroll: client certificate: %w", err)
-		}
+	return all, store.Each("enroll: client certificates", rows, err, func(r store.Row) error {
+		c, genuine, err := s.scanClient(account, r)
 		if genuine {
 			all = append(all, c)
 		}
-	}
-	return all, rows.Err()
+		return err
+	})
 }
 
-// Clients are the client certificates, as the audit log is held against them: one
-// that was taken off the list does not count again because its row was put back.
+// Clients are the client certificates, as the audit log keeps track of them: one that was
+// removed does not count again if its row is restored.
 var Clients = &audit.Register{
 	Kind: "client-certificate", Table: "client_certificates", Key: "id", Name: "client certificate",
 	Select: `select id, account_id, mac from client_certificates`,
@@ -138,8 +131,8 @@ func (s *Service) dropClients(ctx context.Context, tx *store.Tx, account, where,
 	return len(ids), Clients.Remove(ctx, tx, s.audit, account, ids...)
 }
 
-// RemoveClientCertificate takes one off the list; fault 140 when it is not
-// there. No key is used on its strength any more when it returns.
+// RemoveClientCertificate removes a certificate; fault 140 when there is none. When it returns,
+// no use of a key that relied on it is under way.
 func (s *Service) RemoveClientCertificate(ctx context.Context, account, id string) error {
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		if err := intent.Forbid(ctx, tx, intent.Account, account); err != nil {
@@ -167,8 +160,8 @@ func (s *Service) KnowsClientIn(ctx context.Context, tx *store.Tx, account, fing
 	return err
 }
 
-// knows says that a client certificate may stand for a security level: its row is ours,
-// and the log does not say that it was taken off the list.
+// knows reports whether a client certificate satisfies a security level: the row is genuine,
+// and the log does not say that it was removed.
 func (s *Service) knows(ctx context.Context, q store.Querier, account, fingerprint string) (bool, error) {
 	c, genuine, err := s.scanClient(account, q.QueryRow(ctx, selectClient+`where account_id = $1 and fingerprint = $2`, account, fingerprint))
 	if errors.Is(err, store.ErrNoRows) {

@@ -20,8 +20,8 @@ import (
 // Identification elsewhere takes three steps, each on any server. Begin keeps a
 // request. Answer takes it once, has the method judge what came, and keeps what
 // is believed. Return hands that to the browser that began: an answer is posted
-// by whatever browser was at the provider's, and somebody may have been lured
-// there by whoever began.
+// by whatever browser was at the provider's, and a victim may have been
+// lured there by the one who began.
 
 // request is what is kept of one, sealed for its row.
 type request struct {
@@ -33,9 +33,9 @@ type request struct {
 	Until   int64 // no answer counts afterwards
 }
 
-// held is an answer that waits, sealed with the token that fetches it: whoever
-// can write to the database cannot have it fetched by another.
-type held struct {
+// heldAnswer is an answer that waits, sealed together with the token that fetches it: write
+// access to the database is not enough to have it fetched by another token.
+type heldAnswer struct {
 	identify.Answer
 	Token string // its digest
 }
@@ -96,7 +96,7 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 	})
 }
 
-// requestOf keeps a request of an order, or of somebody else who is identified, for the
+// requestOf returns what stores a request, of an order or of a person without one, for the
 // browser that asks.
 func (s *Service) requestOf(id, method string, d *identify.Departure, b Browser) (func(context.Context, *store.Tx) error, error) {
 	row := digestOf(method, d.Request)
@@ -224,7 +224,7 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 	if _, err := who.Order().Settle(proof); err != nil && method != byProvider {
 		return "", "", who.Refuse(ctx, method, err)
 	}
-	token, err = s.hold(ctx, who.Account(), order, row, a)
+	token, err = s.keepAnswer(ctx, who.Account(), order, row, a)
 	if errors.Is(err, error(replayed)) {
 		return "", "", who.Refuse(ctx, method, replayed)
 	}
@@ -237,11 +237,11 @@ const (
 	kindStatement = "identification-statement"
 )
 
-// hold keeps an answer that is believed, and takes its id, once.
-func (s *Service) hold(ctx context.Context, account, id, row string, a *identify.Answer) (string, error) {
+// keepAnswer stores an accepted answer, and uses up its id.
+func (s *Service) keepAnswer(ctx context.Context, account, id, row string, a *identify.Answer) (string, error) {
 	token := rand.Text()
 	digest := digestOf("token", token)
-	sealed, err := s.seal(answerPurpose, id+"/"+row, held{*a, digest})
+	sealed, err := s.seal(answerPurpose, id+"/"+row, heldAnswer{*a, digest})
 	if err != nil {
 		return "", err
 	}
@@ -306,16 +306,12 @@ func (s *Service) returned(ctx context.Context, who Applicant, order, token stri
 		return nil, err
 	}
 	var r request
-	var a held
+	var a heldAnswer
 	if err := errors.Join(s.openRequest(order, row, sealed, until, &r), s.open(answerPurpose, order+"/"+row, answer, &a)); err != nil {
 		return nil, err
 	}
 	take := func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update identification_requests set token = '', answer = null where id = $1 and answer is not null`, row)
-		if err == nil && n == 0 {
-			err = replayed
-		}
-		return err
+		return tx.Expect(ctx, 1, replayed, `update identification_requests set token = '', answer = null where id = $1 and answer is not null`, row)
 	}
 	var refusal error
 	switch {
@@ -418,8 +414,7 @@ func (s *Service) refuse(ctx context.Context, c *Certificate, method string, why
 	return out
 }
 
-// noteMethod writes down what became of an identification: of the person
-// nothing.
+// noteMethod logs the outcome of an identification, without any data of the person.
 func (s *Service) noteMethod(ctx context.Context, tx *store.Tx, c *Certificate, kind, method, reason string) error {
 	text := "identified by " + method
 	if kind == "certificate-refused" {

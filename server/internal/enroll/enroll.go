@@ -20,15 +20,6 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Sealer is the master key. What it seals is for one row: who can write to the
-// database, and no more, cannot put the link, the browser or the proof of one
-// order into another.
-type Sealer interface {
-	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
-	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
-	MAC(purpose string, data []byte) [32]byte
-}
-
 // Biller takes the price of a certificate and gives it back.
 type Biller interface {
 	// Charge takes the price of a scope in the record's transaction; fault 611
@@ -53,11 +44,11 @@ type Config struct {
 	Revoked func(ctx context.Context, leaf []byte, chain [][]byte) (string, error)
 	Levels  Levels
 	Token   keys.Token // where new keys are made; nil: the encrypted key store
-	// HandedIn is told, in the same transaction, of an order whose evidence waits
-	// for a review from there on; nil: nobody is.
+	// HandedIn, where set, runs in the transaction in which an order's evidence begins to
+	// wait for a review.
 	HandedIn func(context.Context, *store.Tx, *Certificate) error
-	// Tell has, once the transaction commits, the holder told of what happened to an
-	// order; Send hands such a message on. Nil: nobody is told.
+	// Tell queues a message to the holder when the transaction commits; Send sends one.
+	// Nil: no messages.
 	Tell     func(context.Context, *store.Tx, job.Item) error
 	Send     func(context.Context, News) error
 	Operator string // whose name messages bear
@@ -71,7 +62,7 @@ type Config struct {
 // Service is the whole of it.
 type Service struct {
 	db        *store.DB
-	master    Sealer
+	master    keys.Sealer
 	blobs     blob.Store
 	keys      *keys.Store
 	authority *authority.Authority
@@ -87,10 +78,10 @@ type Service struct {
 	Render func(*Certificate) any
 }
 
-// Parts are the rooms that a Service works with.
+// Parts are what a Service works with.
 type Parts struct {
 	DB        *store.DB
-	Master    Sealer
+	Master    keys.Sealer
 	Blobs     blob.Store
 	Keys      *keys.Store
 	Authority *authority.Authority
@@ -130,8 +121,7 @@ func New(p Parts, c Config) *Service {
 // Levels in force.
 func (s *Service) Levels() Levels { return s.config.Levels }
 
-// provider finds the kind of provider behind a name; the aliases stand for the
-// first local one.
+// provider is the kind of provider behind a name. The aliases mean the embedded authority.
 func (s *Service) provider(name string) (kind string, ok bool) {
 	if kind, ok := s.config.Providers[name]; ok {
 		return kind, true

@@ -27,7 +27,7 @@ type evidence struct {
 
 // detail of evidence, sealed.
 type detail struct {
-	Proof *identify.Proof   `json:"proof,omitempty"` // nil until somebody has looked, but for a card without names
+	Proof *identify.Proof   `json:"proof,omitempty"` // nil until the review, but for a card without names
 	Files map[string]string `json:"files"`           // names, by blob
 	// Approved is what an operator was shown and approved of.
 	Approved *identify.Certified `json:"approved,omitempty"`
@@ -47,8 +47,7 @@ const (
 	erased   = "ERASED"
 )
 
-// evidenceRow is a row of evidence as it stands in the database. What is sealed
-// in it is sealed for this row.
+// evidenceRow is a row of evidence. Its sealed columns open only in this row.
 type evidenceRow struct {
 	id, certificate, method, state string
 	detail, browser                []byte
@@ -58,8 +57,8 @@ type evidenceRow struct {
 
 func (r *evidenceRow) owner() string { return r.certificate + "/" + r.id }
 
-// mark is how an event names a row of evidence: the last event that names it
-// tells what the row must be.
+// mark identifies a row of evidence in an event: the last event with its id has the digest that
+// the row must have.
 type mark struct {
 	ID     string `json:"id"`
 	Digest string `json:"digest"`
@@ -77,19 +76,10 @@ func (r *evidenceRow) mark() mark {
 // evidenceRows reads rows of evidence.
 func evidenceRows(ctx context.Context, q store.Querier, where string, args ...any) ([]*evidenceRow, error) {
 	rows, err := q.Query(ctx, `select id, certificate_id, method, state, detail, browser, blobs, decided_by, reason, created_at, decided_at from identifications `+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("enroll: read evidence: %w", err)
-	}
-	defer rows.Close()
-	var all []*evidenceRow
-	for rows.Next() {
+	return store.All("enroll: read evidence", rows, err, func(row store.Row) (*evidenceRow, error) {
 		r := &evidenceRow{}
-		if err := rows.Scan(&r.id, &r.certificate, &r.method, &r.state, &r.detail, &r.browser, &r.blobs, &r.decidedBy, &r.reason, &r.created, &r.decided); err != nil {
-			return nil, fmt.Errorf("enroll: read evidence: %w", err)
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+		return r, row.Scan(&r.id, &r.certificate, &r.method, &r.state, &r.detail, &r.browser, &r.blobs, &r.decidedBy, &r.reason, &r.created, &r.decided)
+	})
 }
 
 // keepEvidence writes a row of evidence, and says so in the log.
@@ -120,7 +110,7 @@ func (s *Service) keepEvidence(ctx context.Context, tx *store.Tx, c *Certificate
 	return s.note(ctx, tx, c, "certificate-evidence", "evidence of an identification by "+e.method+" kept", map[string]any{"evidence": []mark{r.mark()}})
 }
 
-// drop deletes the files of evidence that no row refers to.
+// drop deletes files of evidence that no row refers to.
 func (s *Service) drop(ctx context.Context, e evidence) {
 	for id := range e.detail.Files {
 		if err := s.blobs.Delete(context.WithoutCancel(ctx), id); err != nil {

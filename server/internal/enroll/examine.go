@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // Examine holds every certificate that may sign against its key, and tells of
@@ -31,16 +32,12 @@ func (s *Service) Examine(ctx context.Context, tell func(string)) (int, error) {
 		tell(fmt.Sprintf("certificate %s: it is revoked, and its key is still in the token, which did not destroy it", c.ID))
 	}
 	rows, err := s.db.Read().Query(ctx, `select id, certificate from certificates where state in ('DONE', 'SUSPENDED') order by id`)
-	if err != nil {
-		return 0, fmt.Errorf("read certificates: %w", err)
-	}
-	defer rows.Close()
 	n := 0
-	for rows.Next() {
+	err = store.Each("read certificates", rows, err, func(r store.Row) error {
 		var id string
 		var der []byte
-		if err := rows.Scan(&id, &der); err != nil {
-			return n, fmt.Errorf("read certificate: %w", err)
+		if err := r.Scan(&id, &der); err != nil {
+			return err
 		}
 		n++
 		if h, ok := held[id]; !ok {
@@ -48,8 +45,9 @@ func (s *Service) Examine(ctx context.Context, tell func(string)) (int, error) {
 		} else if what := mismatch(der, h.Public); what != "" && h.Fault == "" {
 			tell(fmt.Sprintf("certificate %s (%s): %s", id, h.Username, what))
 		}
-	}
-	return n, rows.Err()
+		return nil
+	})
+	return n, err
 }
 
 // mismatch says what keeps a certificate from being that of a public key.

@@ -22,9 +22,9 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Browser is the secret that a page left in the browser of whoever opened it.
-// Credentials show only in the browser that went through the identification:
-// the link alone is also the buyer's.
+// Browser is the secret that a page stored in the browser that opened it. Credentials are shown
+// only in the browser that went through the identification: the link alone is known to the
+// buyer too.
 type Browser string
 
 func (b Browser) hash() []byte {
@@ -32,9 +32,9 @@ func (b Browser) hash() []byte {
 	return h[:]
 }
 
-// Browsers are all the secrets that a browser shows. Whoever can write cookies
-// there has put in what they like: a new one is made at each step that ties it,
-// and only those are ever tied.
+// Browsers are all the secrets that a browser sent. An attacker who can set cookies there may
+// have added some, so each step that ties a browser to an order makes a new secret, and only
+// those are ever tied.
 type Browsers []Browser
 
 func (all Browsers) has(hash []byte) bool {
@@ -133,7 +133,7 @@ func (s *Service) Pending(ctx context.Context, c *Certificate) (bool, error) {
 	return n > 0, err
 }
 
-// ApproveInSandbox is the button of the sandbox: it stands for every proof.
+// ApproveInSandbox is the button of the sandbox; it replaces every kind of proof.
 func (s *Service) ApproveInSandbox(ctx context.Context, c *Certificate, b Browser) (*Certificate, error) {
 	if !s.config.Sandbox {
 		return nil, fault.New(fault.WrongState, "this is not a sandbox")
@@ -176,10 +176,8 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			return err
 		}
 		if !first {
-			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
-			if err == nil && n == 0 {
-				err = fault.New(fault.WrongState, "the certificate is not DONE any more")
-			}
+			err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the certificate is not DONE any more"),
+				`update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
 			if err != nil {
 				return err
 			}
@@ -200,10 +198,8 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			}
 		}
 		// It may have been cancelled, or be issued by now.
-		n, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3 and state = $4`, proven, sealed, c.ID, string(Registering))
-		if err == nil && n == 0 {
-			err = fault.New(fault.WrongState, "the order is not %s any more", Registering)
-		}
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the order is not %s any more", Registering),
+			`update certificates set certified = $1, browser = $2, statement = null where id = $3 and state = $4`, proven, sealed, c.ID, string(Registering))
 		if err != nil {
 			return err
 		}
@@ -221,8 +217,8 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 // otherwise is the reason of evidence that nobody decided on.
 const otherwise = "identified otherwise"
 
-// supersede decides on what waits for an operator: it came from another browser,
-// perhaps, and would take the place of the one that was identified now.
+// supersede refuses evidence that waits for an operator: it may have come from another browser,
+// and approving it later would replace the one that was identified now.
 func (s *Service) supersede(ctx context.Context, tx *store.Tx, c *Certificate) error {
 	waiting, err := evidenceRows(ctx, tx, `where certificate_id = $1 and state = 'PENDING'`, c.ID)
 	if err != nil {
@@ -267,10 +263,8 @@ func (s *Service) Confirm(ctx context.Context, c *Certificate, what string, show
 		return nil, fault.New(fault.WrongState, "what was shown is not what waits now: look at it again")
 	}
 	err := s.write(ctx, c, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set updated_at = updated_at where id = $1 and state = $2 and browser = $3`, c.ID, string(Registering), c.browserSealed)
-		if err == nil && n == 0 {
-			err = fault.New(fault.WrongState, "what was shown is not what waits now: look at it again")
-		}
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "what was shown is not what waits now: look at it again"),
+			`update certificates set updated_at = updated_at where id = $1 and state = $2 and browser = $3`, c.ID, string(Registering), c.browserSealed)
 		if err != nil {
 			return err
 		}
@@ -321,9 +315,8 @@ func (s *Service) Statement(ctx context.Context, c *Certificate) ([]byte, error)
 // statementID is what the digest of a statement is known by.
 func statementID(digest []byte) string { return digestOf("statement", hex.EncodeToString(digest)) }
 
-// IsStatement says whether somebody who signs for others is asked to sign an
-// identification statement: the document itself, whatever was put around it, or
-// its digest where only that came.
+// IsStatement reports whether a document is an identification statement, on its own or wrapped
+// in something, or has the digest of one. A service that signs for others must not sign it.
 func (s *Service) IsStatement(ctx context.Context, document ades.Source, digest []byte) (yes bool, err error) {
 	if digest == nil {
 		return identify.IsStatement(ctx, document)
@@ -335,9 +328,8 @@ func (s *Service) IsStatement(ctx context.Context, document ades.Source, digest 
 	return yes, nil
 }
 
-// BySignature identifies the holder by the statement of the order, signed with
-// a certificate they have already. A statement counts once: what identified
-// takes, it takes away.
+// BySignature identifies the holder by the statement of the order, signed with a certificate
+// they already have. A statement counts once: a successful identification deletes it.
 func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades.Source, b Browser) (*Certificate, error) {
 	if err := s.allows(c, "signature"); err != nil {
 		return nil, err
@@ -355,12 +347,10 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 	}
 	e := evidence{method: "signature", state: approved, detail: detail{Proof: proof, Files: map[string]string{blob.ID: "statement"}}, browser: b.hash()}
 	return s.identified(ctx, c, proof, b.hash(), "identified by a signed statement", func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set statement = null where id = $1 and statement is not null`, c.ID)
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the statement was used already"),
+			`update certificates set statement = null where id = $1 and statement is not null`, c.ID)
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return fault.New(fault.WrongState, "the statement was used already")
 		}
 		return s.keepEvidence(ctx, tx, c, e)
 	})
@@ -391,7 +381,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	names := map[string]string{}
 	e := evidence{method: "video", state: pending, detail: detail{Files: names}, browser: b.hash()}
 	defer func() {
-		if err != nil { // nobody will look at them
+		if err != nil { // no row refers to them
 			s.drop(ctx, e)
 		}
 	}()
@@ -418,8 +408,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	return s.handIn(ctx, c, e, "video and document handed in", nil)
 }
 
-// lookAt has a file looked at as it was stored: nobody waits for one that is still
-// coming in.
+// lookAt checks a file after it was stored, so that no check runs on half an upload.
 func (s *Service) lookAt(ctx context.Context, id string, f Evidence) error {
 	if f.Look == nil {
 		return nil
@@ -447,10 +436,8 @@ func (s *Service) handIn(ctx context.Context, c *Certificate, e evidence, why st
 			}
 		}
 		// It may have been cancelled while the files came in.
-		n, err := tx.Exec(ctx, `update certificates set updated_at = updated_at where id = $1 and state = $2`, c.ID, string(c.State))
-		if err == nil && n == 0 {
-			err = fault.New(fault.WrongState, "the order is not %s any more", c.State)
-		}
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the order is not %s any more", c.State),
+			`update certificates set updated_at = updated_at where id = $1 and state = $2`, c.ID, string(c.State))
 		if err != nil {
 			return err
 		}
@@ -490,10 +477,9 @@ func anyNamed(names map[string]string, prefix string) bool {
 	return false
 }
 
-// EnrolDevice gives a certificate a new one-time-password secret. The password
-// alone is not enough, since every signing call carries it: it takes a code of
-// the old device as well, or a browser that went through the identification
-// again.
+// EnrolDevice gives a certificate a new one-time-password secret. The password alone does not
+// suffice, since every signing call carries it: a code of the old device is needed too, or a
+// browser that was identified again.
 func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, code string, shown Browsers, from string) (*Credentials, error) {
 	if !c.EnrolsDevice() || c.State != Done || c.Kind != keys.OTP {
 		return nil, fault.New(fault.WrongState, "this link is not for a new device")
@@ -511,7 +497,7 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 		if code == "" {
 			return nil, fault.New(fault.BadField, "a code of the old device is missing: without the old device, be identified again")
 		}
-		// A code that somebody was given before there was a link was not meant for it.
+		// A code from before the link existed was not given for this purpose.
 		err := s.keys.VerifyLaterOTP(ctx, cred, code, c.linkAt)
 		switch {
 		case errors.Is(err, keys.ErrOTP):
@@ -524,13 +510,10 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 	}
 	secret := keys.NewTOTPSecret()
 	err = s.write(ctx, c, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set link_purpose = 'identify', browser = null, statement = null
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the link was used already"), `update certificates set link_purpose = 'identify', browser = null, statement = null
 			where id = $1 and link_purpose = 'enrol' and state = $2`, c.ID, string(Done))
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return fault.New(fault.WrongState, "the link was used already")
 		}
 		if err := s.keys.Enrol(ctx, tx, c.ID, secret); err != nil {
 			return err

@@ -183,13 +183,10 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate, shown Browsers, fr
 	}
 	now := store.Millis(s.config.Now())
 	err := s.write(ctx, c, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, browser = null, statement = null, shown_at = $1, shown_to = $2
+		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the credentials were shown already"), `update certificates set credentials_once = null, browser = null, statement = null, shown_at = $1, shown_to = $2
 			where id = $3 and shown_at = 0 and state = $4 and browser = $5`, now, from, c.ID, string(Done), c.browserSealed)
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return fault.New(fault.WrongState, "the credentials were shown already")
 		}
 		if err := s.tell(ctx, tx, c, newsShown); err != nil {
 			return err
@@ -205,22 +202,22 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate, shown Browsers, fr
 // shownTime is how long the page with the credentials can be sent back to this server.
 const shownTime = 30 * time.Minute
 
-// kept are credentials on the page that shows them.
-type kept struct {
+// shownCredentials are those on the page that shows them, and since when.
+type shownCredentials struct {
 	Credentials
 	At time.Time
 }
 
-// KeepShown seals credentials for the page that shows them. The server has forgotten
-// them by then: who has that page can try a code and see it again, and nobody else.
+// KeepShown seals credentials for the page that shows them. The server no longer has them by
+// then, so only that page can show them again, after a wrong code for instance.
 func (s *Service) KeepShown(c *Certificate, cred *Credentials) (string, error) {
-	b, err := s.seal(keptPurpose, c.ID, kept{*cred, s.config.Now()})
+	b, err := s.seal(keptPurpose, c.ID, shownCredentials{*cred, s.config.Now()})
 	return base64.RawURLEncoding.EncodeToString(b), err
 }
 
 // StillShown opens what KeepShown sealed.
 func (s *Service) StillShown(c *Certificate, sealed string) (*Credentials, error) {
-	var k kept
+	var k shownCredentials
 	b, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err == nil && len(b) > 0 {
 		err = s.open(keptPurpose, c.ID, b, &k)

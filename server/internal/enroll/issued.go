@@ -12,10 +12,9 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Issued is ByID for whoever signs with a certificate: its order and what was
-// issued, which never change, and its standing as the credential was read with it.
-// The rest, such as the link of its holder, may be older. Reading a whole row,
-// unsealing and parsing it, took three times as long.
+// Issued is ByID for signing. The order and the issued certificate never change; its standing
+// is the one that was read with the credential. Other fields, such as the holder's link, may be
+// out of date. Reading, unsealing and parsing the whole row took three times as long.
 func (s *Service) Issued(ctx context.Context, cred *keys.Credential) (*Certificate, error) {
 	if known, ok := s.issued.Get(cred.ID); ok {
 		c, now := *known, cred.Certificate

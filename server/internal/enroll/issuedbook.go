@@ -7,8 +7,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// IssuedBook is the table of what the authority issued, as the audit log is held
-// against it: lists and answers are made from it.
+// IssuedBook is the table of issued certificates, as audit verification compares it with the
+// log. Revocation lists and OCSP answers are made from it.
 type IssuedBook struct{ Service *Service }
 
 // Owns says no: the events are those of certificates.

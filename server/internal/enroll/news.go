@@ -18,7 +18,7 @@ const NewsKind = "holder-news"
 // theirs.
 type News struct{ ID, To, Subject, Text string }
 
-// What a holder is told of, beside states.
+// What messages are about, beside states.
 const (
 	newsReceived = "received" // files wait for a person who looks at them
 	newsConfirm  = "confirm"  // what will be certified waits for the holder's word
@@ -28,8 +28,8 @@ const (
 	newsResumed  = "resumed"  // a suspension is over
 )
 
-// tell has the holder told of something, where the order has an address of theirs. States
-// that a holder's own click has brought about, and that pass in a moment, are not told.
+// tell queues a message to the holder, where the order has their address. There is none about
+// states that the holder's own click caused and that pass in a moment.
 func (s *Service) tell(ctx context.Context, tx *store.Tx, c *Certificate, what string) error {
 	if _, told := news[what]; !told || s.config.Tell == nil || c.Subject.Email == "" {
 		return nil

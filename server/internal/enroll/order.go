@@ -157,7 +157,7 @@ func (s *Service) checkProduct(o *Order) error {
 }
 
 // identifyOrder is the order as identification sees it. Once a certificate is
-// issued, whoever comes back must be the person that it names.
+// issued, only the person that it names may come back.
 func (c *Certificate) identifyOrder() identify.Order {
 	o := identify.Order{ID: c.ID, Ordered: c.Subject, Owner: c.Owner, Seal: c.Kind == keys.ESeal, KindName: c.Kind.CertificateType()}
 	if c.Certified != nil && !c.Unconfirmed() {
@@ -169,8 +169,8 @@ func (c *Certificate) identifyOrder() identify.Order {
 // Ordered is what the certificate was ordered for; once issued, what it names.
 func (c *Certificate) Ordered() identify.Attributes { return c.identifyOrder().Ordered }
 
-// LabelDiffers says that the label that the buyer gave is not the name that was
-// ordered or that stands in the certificate, and what that is.
+// LabelDiffers reports whether the buyer's label differs from the name that was ordered or
+// certified, and returns that name.
 func (c *Certificate) LabelDiffers() (name string, differs bool) {
 	o := c.identifyOrder()
 	o.Owner = c.Owner

@@ -27,7 +27,7 @@ import (
 // Consortium API, ARSS and SWS.
 var RemoteKinds = []string{"csc", "arss", "sws"}
 
-// byProvider stands where orders say how the holder is identified.
+// byProvider is the identification method of orders whose key is at a provider.
 const byProvider = "remote"
 
 // csc is a provider that speaks the Cloud Signature Consortium API, nil for others.
@@ -191,8 +191,8 @@ func loginFault(err error) error {
 	return refusedLogin(said.Text)
 }
 
-// loggedIn takes a holder who comes back. Where there is one credential, and it
-// wants no PIN, that is all; else the holder is asked.
+// loggedIn continues after the holder's login at the provider. With a single credential that
+// wants no PIN the key is taken into use at once; otherwise the holder is asked.
 func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b Browser, take func(tx *store.Tx) error) (*Certificate, error) {
 	p := s.csc(c.Provider)
 	if p == nil {
@@ -205,7 +205,7 @@ func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b
 	var err error
 	session := s.holderSession(p, l.Tokens)
 	if l.Credentials, err = session.List(ctx); err != nil {
-		return nil, s.refuse(ctx, c, byProvider, credentialFault(err))
+		return nil, s.refuse(ctx, c, byProvider, keyFault("credential", err))
 	}
 	if len(l.Credentials) == 0 {
 		return nil, s.refuse(ctx, c, byProvider, fault.New(fault.BadField, "there is no credential of yours at the provider"))
@@ -274,7 +274,7 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 	}
 	at, err := session.Credential(ctx, credential)
 	if err != nil {
-		return nil, s.refuse(ctx, c, byProvider, credentialFault(err))
+		return nil, s.refuse(ctx, c, byProvider, keyFault("credential", err))
 	}
 	if err := checkCredential(c.Kind, at, pin); err != nil {
 		return nil, s.refuse(ctx, c, byProvider, err)
@@ -284,7 +284,7 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 		now := session.Tokens()
 		a.tokens = &now
 	} else if !s.config.Sandbox && !at.PIN.Need {
-		// The operator's token can have it used by whoever knows its name.
+		// With the operator's token, the name alone would be enough to use it.
 		return nil, fault.New(fault.BadField, "the credential asks for no PIN: the operator takes it into use (rogito cert remote)")
 	}
 	return s.adopt(ctx, c, a)
@@ -293,9 +293,9 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 // maxCredential bounds the name of a credential, and a PIN.
 const maxCredential = 256
 
-// credentialFault is what the page says of a credential that the provider does
-// not show, or that cannot be used.
-func credentialFault(err error) error {
+// keyFault is what the page says of a key that the provider does not show, or that
+// cannot be used; what is wrong with it is said of a field.
+func keyFault(field string, err error) error {
 	var said *remote.Error
 	switch {
 	case !errors.As(err, &said):
@@ -303,7 +303,7 @@ func credentialFault(err error) error {
 	case said.Kind == remote.Unreached:
 		return fault.New(fault.Unavailable, "provider: %s", said.Text).Because(err)
 	}
-	return fault.New(fault.BadField, "credential: %s", said.Text).Because(err)
+	return fault.New(fault.BadField, "%s: %s", field, said.Text).Because(err)
 }
 
 // remoteKey is a key at a provider, with what it is used with.

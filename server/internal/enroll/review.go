@@ -17,8 +17,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// byReviewer is the reason of a refusal that somebody decided on: it counts towards
-// no end of the order.
+// byReviewer is the reason of a reviewer's refusal, which does not count towards the limit that
+// cancels an order.
 const byReviewer = "operator"
 
 // Waiting is what an operator decides on: what was handed in, and every
@@ -29,7 +29,7 @@ type Waiting struct {
 	HandedInAt  time.Time
 	Files       []string            // names
 	Certified   *identify.Certified // nil where it cannot be approved
-	SubjectDN   string              // as it would stand in the certificate
+	SubjectDN   string              // that the certificate would have
 	Problem     error               // why it cannot be approved
 	Digest      string              // of all of it: what an approval is of
 
@@ -102,8 +102,8 @@ func (s *Service) AllWaiting(ctx context.Context, limit int) ([]*Waiting, error)
 	return all, err
 }
 
-// File opens one of the files that were handed in, by its place in Files, for who
-// is to decide on them. The log says who had it, each time.
+// File opens one of the files that were handed in, by its index in Files, for a reviewer. Each
+// access is logged.
 func (s *Service) File(ctx context.Context, w *Waiting, n int, by Reviewer) (io.ReadSeekCloser, error) {
 	if n < 0 || n >= len(w.blobs) {
 		return nil, fault.New(fault.NotFound, "there is no such file")
@@ -127,13 +127,11 @@ func (w *Waiting) digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// decide writes down what was decided on evidence that waits.
+// decide stores a decision on evidence that waits.
 func (s *Service) decide(ctx context.Context, tx *store.Tx, c *Certificate, r *evidenceRow, text string, more ...map[string]any) error {
-	n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4, detail = $5 where id = $6 and state = 'PENDING'`,
+	err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "nothing was handed in that waits for a review"),
+		`update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4, detail = $5 where id = $6 and state = 'PENDING'`,
 		r.state, r.decidedBy, r.reason, r.decided, r.detail, r.id)
-	if err == nil && n == 0 {
-		err = fault.New(fault.WrongState, "nothing was handed in that waits for a review")
-	}
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ type Certificate struct {
 	ShownTo               string              // and to which address
 	statement             *identify.Statement // waiting for a signature; nil where none was made
 	browser               []byte              // hash of the browser that went through the identification
-	browserSealed         []byte              // as it stands in the row
+	browserSealed         []byte              // as in the row
 	refusals              int                 // of identifications
 	login                 *login              // at the provider of a remote key; nil where none is needed, or none was made
 	parsed                func() ([]*x509.Certificate, error)
@@ -148,8 +148,8 @@ func (s *Service) newLink() sealedLink {
 	return sealedLink{strings.ToLower(keys.NewPassword() + keys.NewPassword()), s.config.Now()}
 }
 
-// bound is the keyed digest of what was ordered. That never changes: a row that
-// says something else was changed by somebody who can write to the database.
+// bound is the keyed digest of the order. An order never changes, so a row with another digest
+// was changed by someone with write access to the database.
 func (s *Service) bound(c *Certificate) []byte {
 	terms, err := json.Marshal([]any{
 		c.ID, c.AccountID, c.Provider, c.Kind, c.Owner, c.Reference, c.Subject, c.Identification, c.Algorithm, c.Years, c.Level, c.chargeID, store.Millis(c.CreatedAt), c.Callback,
@@ -270,17 +270,5 @@ func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Certif
 // all reads the certificates of a query.
 func (s *Service) all(ctx context.Context, query string, args ...any) ([]*Certificate, error) {
 	rows, err := s.db.Read().Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("enroll: list: %w", err)
-	}
-	defer rows.Close()
-	all := []*Certificate{}
-	for rows.Next() {
-		c, err := s.scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, rows.Err()
+	return store.All("enroll: list", rows, err, s.scan)
 }

@@ -2,7 +2,7 @@ package fault
 
 import "strconv"
 
-// Code is the number of an error, as it stands in an answer or a record. It is
+// Code is the number of an error, as answers and records have it. It is
 // an error only so that errors.Is(err, fault.NotFound) can ask for it, and it
 // prints as the number.
 type Code int

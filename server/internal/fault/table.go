@@ -2,7 +2,7 @@ package fault
 
 import "slices"
 
-// Row is one error code: the HTTP status it comes with (0: it stands in a
+// Row is one error code: the HTTP status it comes with (0: it is only in a
 // record, not in an answer) and what it means.
 type Row struct {
 	Code    Code
@@ -100,7 +100,7 @@ func Status(code Code) int {
 	return Table[i].Status
 }
 
-// Meaning is what a code stands for, "" for one that is not in the table.
+// Meaning is what a code means, "" for one that is not in the table.
 func Meaning(code Code) string {
 	i := slices.IndexFunc(Table, func(r Row) bool { return r.Code == code })
 	if i < 0 {

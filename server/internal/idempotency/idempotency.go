@@ -98,13 +98,12 @@ func (c *Claim) reserve() bool {
 	return true
 }
 
-// holdFor is the lease of a call that holds its key before it has a record. Who is
-// slower loses the key to whoever tries it next, and makes no record.
+// holdFor is the lease of a call that holds its key before it has a record. A slower call loses
+// the key to the next one that tries it, and makes no record.
 const holdFor = 2 * time.Minute
 
-// Hold writes that the call runs, for a call that is about to use something up, such
-// as a one-time password, before its record is written. ErrReplay says that another
-// process was first.
+// Hold records that the call runs, before it uses something up, such as a one-time password,
+// ahead of its record. ErrReplay: another process was first.
 func (c *Claim) Hold(ctx context.Context) error {
 	if c == nil || c.holder != "" {
 		return nil
@@ -117,7 +116,7 @@ func (c *Claim) Hold(ctx context.Context) error {
 	return err
 }
 
-// End gives the claim back. Where nothing was written, the key is free again.
+// End releases the claim. If nothing was written, the key is free again.
 func (c *Claim) End() {
 	if c == nil {
 		return
@@ -174,9 +173,9 @@ func (c *Claim) lookup(ctx context.Context) (*Replay, error) {
 // answerPurpose is what a kept answer is sealed for, with its account and key.
 const answerPurpose = "idempotency"
 
-// Record writes that the key's answer is a record, shown at a replay in the
-// state it then has. While the call itself goes on after this transaction, for
-// at most the time given as running, a replay is told to wait.
+// Record stores that the key's answer is a record, which a replay shows in its state at that
+// time. While the call itself continues after this transaction, for at most the time given as
+// running, a replay is refused as still running.
 func (c *Claim) Record(ctx context.Context, tx *store.Tx, record string, running time.Duration) error {
 	if c == nil {
 		return nil
@@ -196,7 +195,7 @@ func (c *Claim) Answer(ctx context.Context, tx *store.Tx, record string, answer 
 	return c.put(ctx, tx, row{record: record, answer: sealed})
 }
 
-// row is what stands under a key.
+// row is what is stored for a key.
 type row struct {
 	record  string
 	answer  []byte // sealed
@@ -204,8 +203,8 @@ type row struct {
 	running time.Duration
 }
 
-// mark is what the row has of the body and of the record, keyed: one that was made
-// to name another record is for another body.
+// mark is the keyed digest of the body and the record. A row changed to name another record no
+// longer fits the body.
 func (c *Claim) mark(record string) []byte {
 	sum := c.of.master.MAC("idempotency", fmt.Appendf(nil, "%q %q %x %q", c.account, c.key, c.digest, record))
 	return sum[:]

@@ -38,7 +38,7 @@ type attribute struct {
 	// address: it is certified where it was ordered and proven, and never fills in;
 	// one that differs from the proven one is left out.
 	address bool
-	// unseen: it is compared and stands in no certificate.
+	// unseen: it is compared and put into no certificate.
 	unseen bool
 	// among says that a value is among those proven: where the tax code is the
 	// same, it need not be written the same.
@@ -68,7 +68,7 @@ func (a Attributes) Each(visit func(name, value string)) {
 	}
 }
 
-// Seen are the attributes that stand in a certificate.
+// Seen are the attributes that a certificate shows.
 func (a Attributes) Seen() Attributes {
 	for _, t := range table {
 		if t.unseen {
@@ -100,12 +100,12 @@ type Order struct {
 	KindName string // of the certificate, for people
 }
 
-// Certified is what will stand in a certificate: nothing but what was proven.
+// Certified is what a certificate will say: nothing but what was proven.
 type Certified struct {
 	Attributes
 	CommonName string   `json:"commonName,omitempty"`
 	LeftOut    []string `json:"leftOut,omitempty"` // ordered, and not proven
-	Filled     []string `json:"filled,omitempty"`  // proven, not ordered, and to stand in the certificate: the holder confirms it
+	Filled     []string `json:"filled,omitempty"`  // proven and not ordered: the holder confirms them before they are certified
 	Method     string   `json:"method,omitempty"`  // that proved it
 }
 
@@ -158,7 +158,7 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 	return out, nil
 }
 
-// news is the name of an attribute whose value comes to stand in the certificate
+// news is the name of an attribute whose value is put into the certificate
 // though the order does not tell it.
 func (o Order) news(t attribute, value string, p *Proof) []string {
 	if value == "" || t.unseen || o.tells(t.name, value, p) {
@@ -190,7 +190,7 @@ var (
 )
 
 // PersonalCode says that a text in capitals has the form of an Italian fiscal
-// code of a person. Letters stand for digits where two persons would have the
+// code of a person. Letters replace digits where two persons would have the
 // same code; the letter of the month is any, since the codes of test persons have
 // months that do not exist.
 func PersonalCode(s string) bool { return personalCode.MatchString(s) }
@@ -212,7 +212,7 @@ func (a Attributes) context() string {
 	return ""
 }
 
-// Plain says that people can read a text as it stands: nothing in it is
+// Plain says that people can read a text as it is: nothing in it is
 // invisible, turns the direction of others, breaks the line, strikes letters
 // through, or has no meaning in Unicode. Accents stay, three on a letter at most.
 func Plain(s string) bool {

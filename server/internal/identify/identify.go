@@ -35,7 +35,7 @@ type Methods struct {
 	// Held says whether a key is one that this server uses for its callers, here
 	// or at a provider: a signature with it identifies nobody.
 	Held func(context.Context, crypto.PublicKey) (bool, error)
-	// Address of the server, as people know it: it stands in statements.
+	// Address of the server, as people know it, for statements.
 	Address string
 	// TextPDF sets a text as PDF.
 	TextPDF func(title, text string) []byte
@@ -81,7 +81,7 @@ func (m *Methods) now() time.Time {
 // The two in one group are as good as each other.
 var strengths = [][]string{{"signature"}, {"video"}, {"spid"}, {"cie", "cns"}}
 
-// AsGood says whether a method may stand for the one that identified first: it is
+// AsGood says whether a method may replace the one that identified first: it is
 // the same, or a stronger one. Where nothing is known of the first, any may.
 func AsGood(method, first string) bool {
 	rank := func(name string) int {
@@ -114,9 +114,9 @@ func (p *Proof) FullName() string {
 }
 
 // ByOperator is the proof of somebody who has looked at the person and at
-// documents: names, tax code, date of birth and nationality stand on those of a
+// documents: names, tax code, date of birth and nationality are on those of a
 // person, names and numbers of an organisation on an extract of its register.
-// Addresses stand on neither.
+// Neither has e-mail addresses or numbers.
 func ByOperator(o Order, organisation bool, at time.Time) *Proof {
 	p := &Proof{Method: "video", At: at, Proven: o.Ordered.only("givenName", "surname", "fiscalCode", "dateOfBirth", "country")}
 	if organisation {
@@ -148,7 +148,7 @@ func (p *Proof) WithNames(o Order) *Proof {
 
 const inSandbox = "sandbox"
 
-// InSandbox stands for every proof.
+// InSandbox replaces every kind of proof.
 func InSandbox(o Order, at time.Time) *Proof {
 	p := &Proof{Method: inSandbox, At: at, Proven: o.Ordered, Name: o.Owner}
 	if p.Proven.Country == "" {

@@ -26,7 +26,7 @@ type Method interface {
 	Check(ctx context.Context) []Finding
 }
 
-// Provider is somebody who identifies people.
+// Provider is a service that identifies people.
 type Provider struct {
 	ID   string // the entity
 	Name string // for people

@@ -13,7 +13,7 @@ import (
 )
 
 // statementMark begins the line by which statements are known again, those of
-// other servers too: whoever signs for callers must sign none, or a signing call
+// other servers too: a service that signs for callers must sign none, or a signing call
 // would be evidence of who its holder is. The nonce follows in hex.
 const statementMark = "rogito-statement-"
 
@@ -37,7 +37,7 @@ func marked(text []byte) bool {
 const maxSigned = 16 << 20
 
 // IsStatement says that a document is an identification statement, has one in it
-// or is signed over one: as its bytes, as what it carries, or written anew.
+// or is signed over one: as its bytes, as what it carries, or rewritten.
 func IsStatement(ctx context.Context, src ades.Source) (bool, error) {
 	if yes, err := markedIn(src); yes || err != nil {
 		return yes, err
@@ -89,7 +89,7 @@ func markedIn(src ades.Source) (bool, error) {
 	return false, nil
 }
 
-// A statement that was written anew, with its text compressed, has it on one of
+// A statement that was rewritten, with its text compressed, has it on one of
 // so many pages, in streams of at most so many bytes, and is no larger than this.
 const (
 	markedPages  = 4

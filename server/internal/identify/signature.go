@@ -112,7 +112,7 @@ func (m *Methods) prove(ctx context.Context, c *report.Conclusion, s *Statement,
 	if err != nil {
 		return nil, fault.New(fault.BadField, "the signer's certificate cannot be read").Because(err)
 	}
-	// Whoever may call this server to sign has such a key at hand: its signature
+	// Any caller who signs through this server has such a key: its signature
 	// says that a call was made, and not that the holder was there.
 	held, err := m.Held(ctx, cert.PublicKey)
 	if err != nil {

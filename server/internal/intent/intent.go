@@ -13,7 +13,7 @@
 //     was written before it is settled.
 //
 // So no key is used after an acknowledged change. A process that dies with an
-// intent open cannot say so: Wait gives up after [Longest], and whoever holds a
+// intent open cannot say so: Wait gives up after [Longest], and the holder of a
 // permit for longer than [Within] must not use the key any more.
 package intent
 

@@ -17,7 +17,7 @@ import (
 // claimAtOnce bounds the rows of one claim.
 const claimAtOnce = 16
 
-// NewLease names a holder that nobody else is.
+// NewLease is a unique name for the holder of a lease.
 func NewLease() string {
 	b := make([]byte, 12)
 	_, _ = rand.Read(b)
@@ -100,14 +100,14 @@ func (q *Queue) renew(ctx context.Context) error {
 	})
 }
 
-// Outcome is what a row is left with by work that is not done.
+// Outcome is the state of a row whose work is not done.
 type Outcome struct {
 	Pause  time.Duration
 	Failed bool // it counts as a failure
 	Undone bool // it does not count as begun
 }
 
-// Later gives a row back, with a pause from now on.
+// Later releases a row, with a pause from now on.
 func Later(ctx context.Context, tx *store.Tx, c Claim, o Outcome, now time.Time) error {
 	one := map[bool]int{true: 1}
 	until := int64(0)

@@ -1,8 +1,7 @@
 // Package job is the queue. A row is its own work: whatever table has the columns id,
 // account_id, turn, lease_by, lease_until, starts, failures and created_at is a Source,
-// and a row of it that is ready and that nobody holds is worked on next. Signature
-// records and callbacks are such tables; the table work has what has no record of its
-// own.
+// and workers take those of its rows that are ready and not leased. Signature records and
+// callbacks are such tables; the table work has items without a record of their own.
 //
 // A worker claims a row in one statement, under a lease that its process renews. The
 // lease is the only guard: every change that the work makes is conditional on it
@@ -131,7 +130,7 @@ func New(db *store.DB, cfg Config) *Queue {
 // Workers is how many rows of a source are worked on at once, unless the source says.
 func (q *Queue) Workers() int { return q.cfg.Workers }
 
-// Add has a source worked on; to be called before Start.
+// Add adds a source; to be called before Start.
 func (q *Queue) Add(s Source) {
 	if s.Workers <= 0 {
 		s.Workers = q.cfg.Workers
@@ -139,8 +138,8 @@ func (q *Queue) Add(s Source) {
 	q.lanes = append(q.lanes, &lane{Source: s, wake: make(chan struct{}, 1), accounts: map[string]int{}})
 }
 
-// Wake has the workers of a table look for work, once a transaction commits that
-// brought some. Other processes look every second.
+// Wake wakes the workers of a table once a transaction that brought work commits. Other
+// processes look every second.
 func (q *Queue) Wake(tx *store.Tx, table string) {
 	if q == nil {
 		return
@@ -176,8 +175,8 @@ func (q *Queue) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop lets work under way finish until the context ends, and cancels it then. What
-// was cancelled is taken up again, here or by another process.
+// Stop lets work under way finish until the context ends, and then cancels it. What was
+// cancelled is taken up again, here or by another process.
 func (q *Queue) Stop(ctx context.Context) error {
 	if q.quit == nil {
 		return nil
@@ -216,8 +215,7 @@ func (l *lane) atWork() int {
 	return l.busy + l.reserved
 }
 
-// pollEvery is how soon work is found that another process brought, or whose pause is
-// over.
+// pollEvery is how soon work of another process is found, and work whose pause is over.
 const pollEvery = time.Second
 
 // serve claims work while there are workers for it.
@@ -271,7 +269,7 @@ func (q *Queue) round(ctx, works context.Context, l *lane, polled bool) (bool, e
 		}
 	}
 	if !l.Anyway && q.cfg.Able(ctx) != nil {
-		return false, nil // what asks whether the server is ready is told why
+		return false, nil // readiness reports why
 	}
 	most := min(free, claimAtOnce)
 	claims, err := q.claim(ctx, l, most, not)
@@ -281,7 +279,7 @@ func (q *Queue) round(ctx, works context.Context, l *lane, polled bool) (bool, e
 	return len(claims) == most, err // fewer: there are no more
 }
 
-// begin has a row worked on.
+// begin starts the work on a row.
 func (q *Queue) begin(ctx context.Context, l *lane, c Claim, reserved bool) {
 	count := func(n int) (full bool) {
 		l.mu.Lock()
@@ -328,8 +326,7 @@ func (q *Queue) once(ctx context.Context, l *lane, c Claim) (err error) {
 	return l.Work(ctx, c)
 }
 
-// Once works on the next row of a table in the caller, if there is one, as a worker
-// would.
+// Once works on the next row of a table, if there is one, in the caller's goroutine.
 func (q *Queue) Once(ctx context.Context, table string) error {
 	for _, l := range q.lanes {
 		if l.Table != table {
@@ -344,7 +341,7 @@ func (q *Queue) Once(ctx context.Context, table string) error {
 	return nil
 }
 
-// Hold has the lease of a row renewed until release is called.
+// Hold renews the lease of a row until release is called.
 func (q *Queue) Hold(table, id, lease string) (release func()) {
 	if q == nil {
 		return func() {}

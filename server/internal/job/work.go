@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Kind is a kind of work that has no record of its own, in the table work.
+// Kind is a kind of work without a record of its own, in the table work.
 type Kind struct {
 	// Attempts is how often it may fail; zero means 5. What has failed so often stays
 	// for a week, to be seen.
@@ -21,7 +21,7 @@ type Kind struct {
 	Work    func(ctx context.Context, item Item) error
 }
 
-// Item is one piece of work. An item of the same kind and id is there once.
+// Item is one piece of work. There is one item of a kind and id.
 type Item struct {
 	Kind, ID string
 	Account  string
@@ -29,7 +29,7 @@ type Item struct {
 	After    time.Duration // not before
 }
 
-// Register has the items of a kind worked on; to be called before Start.
+// Register sets what works on the items of a kind; to be called before Start.
 func (q *Queue) Register(kind string, k Kind) {
 	if k.Attempts <= 0 {
 		k.Attempts = 5
@@ -40,8 +40,8 @@ func (q *Queue) Register(kind string, k Kind) {
 	q.kinds[kind] = k
 }
 
-// Every has a kind of work done again and again, by one of all processes; to be called
-// before Start. The work must stand being done twice.
+// Every has a kind of work done at an interval, by one of all processes; to be called before
+// Start. The work must tolerate being done twice.
 func (q *Queue) Every(interval time.Duration, kind string, k Kind) {
 	q.Register(kind, k)
 	q.every[kind] = interval
@@ -59,7 +59,7 @@ func Put(ctx context.Context, tx *store.Tx, i Item) error {
 	return nil
 }
 
-// Drop takes an item away in a transaction: nothing is to be done any more.
+// Drop deletes an item in a transaction: it is not worked on any more.
 func Drop(ctx context.Context, tx *store.Tx, kind, id string) error {
 	if err := tx.Later(ctx, `delete from work where id = $1`, kind+" "+id); err != nil {
 		return fmt.Errorf("job: drop: %w", err)
@@ -176,7 +176,7 @@ type snooze struct{ pause time.Duration }
 
 func (s snooze) Error() string { return "put off for " + s.pause.String() }
 
-// Snooze puts an item off for a while: nothing was tried.
+// Snooze puts an item off without counting an attempt.
 func Snooze(pause time.Duration) error { return snooze{pause} }
 
 func (q *Queue) give(ctx context.Context, c Claim, o Outcome) error {

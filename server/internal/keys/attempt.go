@@ -128,15 +128,15 @@ func (s *Store) useStep(ctx context.Context, c *Credential, step int64) error {
 		if n == 0 {
 			return ErrOTP
 		}
-		return s.spend(ctx, tx, c, step)
+		return s.useCode(ctx, tx, c, step)
 	})
 }
 
-// attempt runs one judgement. It is written down before it is known, and settled
-// before anybody is told: a crash or a crowd of parallel guesses gains nothing.
-// Attempts on one credential wait for one another. final says that success clears
-// the failures in a row; otherwise it only takes itself back, so that a known
-// password does not hide guesses at the one-time password.
+// attempt runs one judgement. It is recorded before the judgement and settled before its result
+// is returned, so a crash or parallel guesses gain nothing. Attempts on one credential run one
+// after another. final says that success clears the failures in a row; otherwise it only
+// removes its own record, so that a known password does not hide guesses at the one-time
+// password.
 func (s *Store) attempt(ctx context.Context, who holder, final bool, judge func() error) error {
 	leave, err := s.gates.enter(ctx, who.lock())
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after
 				err = fault.New(fault.WrongState, "the password or the certificate was changed meanwhile")
 			}
 			if err == nil {
-				err = s.checkTold(ctx, tx, c.ID, c.Version(), true)
+				err = s.checkLogged(ctx, tx, c.ID, c.Version(), true)
 			}
 			if err != nil {
 				return err
@@ -199,11 +199,10 @@ func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after
 	return intent.Wait(ctx, s.db, intent.Certificate, c.ID)
 }
 
-// turnOf names the gate of an account before the derivations of the vault, which
-// are dear and few at a time: an account that guesses a hundred names at once
-// takes one place of them, and the others have theirs. A name of no account has a
-// gate of its own, as a known one has: with one for all of them, whoever floods it
-// could tell from the wait which names there are.
+// turnOf is the gate that an account waits at before the vault's key derivation, which is
+// expensive and limited: an account that guesses a hundred names at once takes one place and
+// leaves the others. Each unknown name has a gate of its own, like a known one; with a shared
+// gate an attacker could flood it and tell from the delay which names exist.
 func turnOf(account, username string) string {
 	if account == "" {
 		h := sha256.Sum256([]byte(username))
@@ -212,9 +211,8 @@ func turnOf(account, username string) string {
 	return "account " + account
 }
 
-// slots bound the rows that names of no account leave: whoever types names into a
-// public page fills no table. Which names share one nobody knows without the
-// master key.
+// slots bound the rows that unknown names leave, so that nobody fills the table through a
+// public page. Which names share a slot cannot be known without the master key.
 const slots = 1 << 16
 
 func (s *Store) slot(username string) string {
@@ -222,7 +220,7 @@ func (s *Store) slot(username string) string {
 	return fmt.Sprintf("slot %d", (int(sum[0])<<8|int(sum[1]))%slots)
 }
 
-// gates let one attempt on a credential pass at a time.
+// gates let one attempt on a credential run at a time.
 type gates struct {
 	mu sync.Mutex
 	m  map[string]*gate

@@ -40,9 +40,8 @@ type CertificateStanding struct {
 	NotBefore, NotAfter int64
 }
 
-// Owner is what the key of a credential is bound to: its row, its kind and its
-// level of security. In a row where these were rewritten, so that less be asked
-// for, it does not open.
+// Owner is what the key of a credential is sealed for: its row, kind and security level. A row
+// in which these were changed, to weaken what is asked for, no longer opens it.
 func Owner(id string, kind Kind, level int) string { return fmt.Sprintf("%s %s %d", id, kind, level) }
 
 // rowOf is the row that an Owner names.
@@ -53,8 +52,8 @@ func rowOf(owner string) string {
 
 func (c *Credential) owner() string { return Owner(c.ID, c.Kind, c.Level) }
 
-// codeFollows says that a one-time password of ours is judged after the
-// password. One for a key at a provider is judged there.
+// codeFollows reports whether a one-time password is checked here after the password. For a key
+// at a provider the provider checks it.
 func (c *Credential) codeFollows() bool { return c.Kind == OTP && c.Remote == "" }
 
 // HasTOTP says whether one-time passwords are enrolled.
@@ -66,10 +65,10 @@ type Config struct {
 	LockFor   time.Duration // zero means 15 minutes
 	DayLimit  int           // failures in a day that lock until unlocked; zero means 50
 	Now       func() time.Time
-	// Log is the audit log, which credentials are held against; nil: none is, as in
+	// Log is the audit log, which credentials are checked against; nil: none is, as in
 	// tests of this package.
 	Log *audit.Log
-	// Locked, where set, is told in the transaction that locks a credential, or
+	// Locked, where set, runs in the transaction that locks a credential, or
 	// the public page for it; certificate is empty where the username does not
 	// exist.
 	Locked func(ctx context.Context, tx *store.Tx, account, certificate string, public bool) error
@@ -107,29 +106,28 @@ func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
 	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: newGates(), found: new(store.Together[*withLock])}
 }
 
-// publicDoor marks the failures of Public. No account is called so.
+// publicDoor marks failures counted by Public. No account has this name.
 const publicDoor = "public "
 
-// Public is the store for a page that anybody may open. Failures there are
-// counted apart, and lock the page: whoever knows a username, and has no token of
-// its account, cannot keep the holder from signing. A lock of the certificate
-// holds there too.
+// Public is the store for a page that anybody may open. Its failures are counted separately and
+// lock the page only: somebody who knows a username but has no token of the account cannot keep
+// the holder from signing. A lock of the certificate applies to the page too.
 func (s *Store) Public() *Store {
 	out := *s
 	out.door = publicDoor
 	return &out
 }
 
-// Door counts guesses at something that is no certificate's, apart from all others: so
-// many in a row lock a name for as long as they lock a certificate.
+// Door counts guesses at something that is no certificate, separately from all others: most in
+// a row lock a name as long as a certificate would be.
 func (s *Store) Door(name string, most int) *Store {
 	out := *s
 	out.door, out.config.LockAfter, out.config.DayLimit, out.config.Locked = name+" ", most, math.MaxInt32, nil
 	return &out
 }
 
-// Guess runs one judgement of what somebody gave for a name; ErrPassword counts as a
-// failure. Names that there are not share a bounded number of counts.
+// Guess runs one judgement for a name; ErrPassword counts as a failure. Unknown names share a
+// bounded number of counts.
 func (s *Store) Guess(ctx context.Context, name string, known bool, judge func() error) error {
 	if !known {
 		name = s.slot(name)
@@ -236,8 +234,8 @@ type withLock struct {
 	lock
 }
 
-// findWithLock is Find and what is known of failures, in one look; those who ask
-// at the same time share it.
+// findWithLock is Find with the count of failures, in one query that simultaneous callers
+// share.
 func (s *Store) findWithLock(ctx context.Context, account, username string) (*Credential, *lock, error) {
 	found, err := s.found.Read(ctx, account+"\x00"+username, func(ctx context.Context) (*withLock, error) { return s.readWithLock(ctx, account, username) })
 	if err != nil || found == nil {
@@ -275,8 +273,8 @@ func (s *Store) ByID(ctx context.Context, id string) (*Credential, error) {
 	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where c.id = $1`, id))
 }
 
-// Uses says whether a key is one that this server uses, or has used: its own, one
-// at a provider, and one that was revoked since.
+// Uses reports whether this server uses a key or has used it: its own keys, keys at providers,
+// and revoked ones.
 func (s *Store) Uses(ctx context.Context, public crypto.PublicKey) (used bool, err error) {
 	der, err := publicBytes(public)
 	if err != nil {
@@ -299,10 +297,9 @@ func (c *Credential) Version() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// CheckIn has a credential judged once more inside a transaction, with what the
-// transaction asks next: fault 111 while it is locked, ErrPassword when it is of
-// another version than the request was made with, or gone, and ErrStanding when
-// the log tells of another version or of a hold.
+// CheckIn checks a credential again inside a transaction, with the transaction's next
+// questions: fault 111 while it is locked, ErrPassword if it is gone or of another version than
+// the request was made with, ErrStanding if the log has another version or a hold.
 func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, version string) error {
 	err := tx.Ask(ctx, func(row store.Row) error {
 		var now Credential
@@ -326,7 +323,7 @@ func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, versio
 	if err != nil {
 		return err
 	}
-	return s.checkTold(ctx, tx, c.ID, version, false)
+	return s.checkLogged(ctx, tx, c.ID, version, false)
 }
 
 // Usernames of an account's certificates, by their ids.
@@ -368,10 +365,9 @@ func (s *Store) Drop(ctx context.Context, tx *store.Tx, id string) error {
 	return err
 }
 
-// Erase takes the key out of a credential for good: out of its row and out of
-// memory. The password can still be judged, so that a call with a revoked
-// certificate is told that, and nobody else is told anything. A key in a token
-// is destroyed afterwards: see DestroyErased.
+// Erase removes the key of a credential for good, from its row and from memory. The password
+// can still be checked, so that a caller who knows it learns that the certificate is revoked,
+// and others learn nothing. A key in a token is destroyed afterwards: see DestroyErased.
 func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 	if err := intent.Forbid(ctx, tx, intent.Certificate, id); err != nil {
 		return err

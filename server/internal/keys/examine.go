@@ -18,7 +18,7 @@ type Held struct {
 
 // Examine goes through the credentials and tells of each. It asks for nobody's
 // password: what the master key seals must open, be of the form that a
-// password can be tried on, and stand in its own row.
+// password can be tried on, and be in its own row.
 func (s *Store) Examine(ctx context.Context, tell func(Held)) error {
 	after := ""
 	for {

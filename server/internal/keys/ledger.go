@@ -17,8 +17,8 @@ import (
 // The audit log knows of each credential which password and device it has, and
 // whether it is on hold. Who writes to the database can put an older row back,
 // with the key that was erased or the device that was replaced, and every seal
-// in it is good. So the row is held against the log wherever a key, a code or a
-// password is used, and whoever would pass has to forge the log too, which
+// in it is good. So the row is compared with the log wherever a key, a code or a
+// password is used, and an attacker has to forge the log too, which
 // audit verify finds. docs/security-model.md says what that leaves.
 
 // Kinds of events: a credential was made or changed; a one-time password was used.
@@ -27,25 +27,24 @@ const (
 	KindCode = "certificate-code"
 )
 
-// Standing is what the log tells of a credential.
+// Standing is what the log says of a credential.
 type Standing struct {
 	Credential string `json:"credential"` // version; see Credential.Version
 	Held       bool   `json:"held"`       // suspended, expired or revoked
 	Row        string `json:"row"`        // digest of what else its row says
 }
 
-// usedCode is what the log tells of a one-time password.
+// usedCode is what the log says of a one-time password.
 type usedCode struct {
 	Device string `json:"device"`
 	Step   int64  `json:"step"`
 }
 
-// ErrStanding says that the row of a credential is not what the log tells of it,
-// or that it is on hold.
+// ErrStanding says that a credential's row differs from the log, or that it is on hold.
 var ErrStanding = fault.New(fault.WrongState, "the audit log says that the certificate is on hold, or has another password or device")
 
-// errUntold is a credential that the log does not know.
-var errUntold = fmt.Errorf("%w: it does not know it", ErrStanding)
+// errUnlogged is a credential without an event in the log.
+var errUnlogged = fmt.Errorf("%w: it does not know it", ErrStanding)
 
 // device names a one-time-password device.
 func (c *Credential) device() string {
@@ -53,25 +52,25 @@ func (c *Credential) device() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// last has what the log tells of a credential judged, with what the transaction
-// asks next.
+// last has judge look at the credential's last event, with the transaction's next questions.
 func (s *Store) last(ctx context.Context, tx *store.Tx, id string, judge func(Standing) error) error {
 	if s.config.Log == nil {
 		return nil
 	}
 	return s.config.Log.Last(ctx, tx, id, KindKey, func(e *audit.Entry) error {
 		if e == nil {
-			return errUntold
+			return errUnlogged
 		}
-		told, err := told[Standing](e)
+		now, err := detailOf[Standing](e)
 		if err != nil {
 			return err
 		}
-		return judge(told)
+		return judge(now)
 	})
 }
 
-func told[T any](e *audit.Entry) (v T, err error) {
+// detailOf decodes the detail of an event.
+func detailOf[T any](e *audit.Entry) (v T, err error) {
 	_, detail := e.Text()
 	if err := json.Unmarshal(detail, &v); err != nil {
 		return v, fmt.Errorf("keys: event %s: %w", e.ID, err)
@@ -79,8 +78,8 @@ func told[T any](e *audit.Entry) (v T, err error) {
 	return v, nil
 }
 
-// checkTold refuses a version that the log does not tell of, or that is on hold.
-func (s *Store) checkTold(ctx context.Context, tx *store.Tx, id, version string, heldToo bool) error {
+// checkLogged refuses a version that is not the one in the log, or that is on hold.
+func (s *Store) checkLogged(ctx context.Context, tx *store.Tx, id, version string, heldToo bool) error {
 	return s.last(ctx, tx, id, func(now Standing) error {
 		if now.Credential != version || now.Held && !heldToo {
 			return ErrStanding
@@ -89,8 +88,8 @@ func (s *Store) checkTold(ctx context.Context, tx *store.Tx, id, version string,
 	})
 }
 
-// logCredential writes down what a credential is from now on. It stays on hold, or not,
-// unless that is what changes.
+// logCredential logs what a credential is from now on. Its hold stays as it was unless that is
+// what changes.
 func (s *Store) logCredential(ctx context.Context, tx *store.Tx, id string, hold *bool) error {
 	if s.config.Log == nil {
 		return nil
@@ -117,15 +116,15 @@ func (s *Store) logCredential(ctx context.Context, tx *store.Tx, id string, hold
 		if err == nil {
 			err = tx.Answered(ctx)
 		}
-		if err != nil && !errors.Is(err, errUntold) {
+		if err != nil && !errors.Is(err, errUnlogged) {
 			return err
 		}
 	}
 	return s.config.Log.Append(ctx, tx, audit.Event{Account: c.AccountID, Record: id, Kind: KindKey, Log: text, Detail: now})
 }
 
-// traits are what a credential is beside its key, password and device. The key is
-// bound to some of them; the rest, of an erased key all, the log alone holds.
+// traits are the columns of a credential beside its key, password and device. The sealed key is
+// bound to some of them; the rest, and all of an erased key, are protected by the log alone.
 type traits struct {
 	username, kind, algorithm, tokenKey, remote string
 	public                                      []byte
@@ -145,15 +144,15 @@ func (t *traits) digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Hold writes down that a credential is on hold, or is not any more. A
-// certificate that has none yet is passed over.
+// Hold logs that a credential is on hold, or no longer is. A certificate without a credential
+// is ignored.
 func (s *Store) Hold(ctx context.Context, tx *store.Tx, id string, held bool) error {
 	return s.logCredential(ctx, tx, id, &held)
 }
 
-// spend makes a code good once, whatever the row says: its step must be behind
-// those that the log has of the device.
-func (s *Store) spend(ctx context.Context, tx *store.Tx, c *Credential, step int64) error {
+// useCode makes a code good only once whatever the row says: its step must be after those that
+// the log has for the device.
+func (s *Store) useCode(ctx context.Context, tx *store.Tx, c *Credential, step int64) error {
 	if s.config.Log == nil {
 		return nil
 	}
@@ -161,14 +160,14 @@ func (s *Store) spend(ctx context.Context, tx *store.Tx, c *Credential, step int
 		if e == nil {
 			return nil
 		}
-		before, err := told[usedCode](e)
+		before, err := detailOf[usedCode](e)
 		if err == nil && before.Device == c.device() && before.Step >= step {
 			err = ErrOTP
 		}
 		return err
 	})
 	if err == nil {
-		err = s.checkTold(ctx, tx, c.ID, c.Version(), true)
+		err = s.checkLogged(ctx, tx, c.ID, c.Version(), true)
 	}
 	if err == nil {
 		err = tx.Answered(ctx)
@@ -181,7 +180,7 @@ func (s *Store) spend(ctx context.Context, tx *store.Tx, c *Credential, step int
 	})
 }
 
-// Book is the table of credentials, as the audit log is held against it.
+// Book is the table of credentials, as audit verification compares it with the log.
 type Book struct{}
 
 // Owns says no: the events are those of certificates.
@@ -193,36 +192,28 @@ func (Book) Has(context.Context, store.Querier, []any) ([]string, error) { retur
 // Page returns the credentials that follow an id.
 func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
 	rows, err := q.Query(ctx, `select id, account_id, sealed, totp, totp_step, `+traitColumns+` from credentials where id > $1 order by id limit $2`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("keys: read credentials: %w", err)
-	}
-	defer rows.Close()
-	var all []audit.Record
-	for rows.Next() {
+	return store.All("keys: read credentials", rows, err, func(r store.Row) (audit.Record, error) {
 		c := &Credential{}
 		var step int64
 		var row traits
-		if err := rows.Scan(append([]any{&c.ID, &c.AccountID, &c.sealed, &c.totp, &step}, row.fields()...)...); err != nil {
-			return nil, fmt.Errorf("keys: read credentials: %w", err)
-		}
-		all = append(all, audit.Record{ID: c.ID, Account: c.AccountID, Fits: func(_ store.Querier, events []*audit.Entry) string { return fits(c, step, row.digest(), events) }})
-	}
-	return all, rows.Err()
+		err := r.Scan(append([]any{&c.ID, &c.AccountID, &c.sealed, &c.totp, &step}, row.fields()...)...)
+		return audit.Record{ID: c.ID, Account: c.AccountID, Fits: func(_ store.Querier, events []*audit.Entry) string { return fits(c, step, row.digest(), events) }}, err
+	})
 }
 
-// fits says what is wrong between a credential and its events.
+// fits returns how a credential and its events disagree, or "".
 func fits(c *Credential, step int64, row string, events []*audit.Entry) string {
 	version, traits, steps := "", "", map[string]int64{}
 	for _, e := range events {
 		switch e.Kind {
 		case KindKey:
-			now, err := told[Standing](e)
+			now, err := detailOf[Standing](e)
 			if err != nil {
 				return err.Error()
 			}
 			version, traits = now.Credential, now.Row
 		case KindCode:
-			now, err := told[usedCode](e)
+			now, err := detailOf[usedCode](e)
 			if err != nil {
 				return err.Error()
 			}
@@ -243,9 +234,8 @@ func fits(c *Credential, step int64, row string, events []*audit.Entry) string {
 	return ""
 }
 
-// Used says what is wrong with a use of a key, given what the log tells of the
-// credential: nothing, where the use was permitted then. version is empty where
-// the text of the use is gone.
+// Used returns what is wrong with a use of a key, or "" where it was permitted at that time. of
+// are the credential's events; version is empty where the text of the use was erased.
 func Used(use *audit.Entry, version string, of []*audit.Entry) string {
 	at := slices.IndexFunc(of, func(e *audit.Entry) bool { return use.Before(e) })
 	if at < 0 {
@@ -254,7 +244,7 @@ func Used(use *audit.Entry, version string, of []*audit.Entry) string {
 	if at == 0 {
 		return "a key was used that the log did not know"
 	}
-	then, err := told[Standing](of[at-1])
+	then, err := detailOf[Standing](of[at-1])
 	switch {
 	case err != nil:
 		return err.Error()

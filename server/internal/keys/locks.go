@@ -18,7 +18,7 @@ import (
 // that a dead process left behind is settled by nobody. It counts for a while, as
 // if it were under way, and is forgiven then: what it judged nobody was told, so
 // nobody learned anything by it. A whole day forgives no more of them than the
-// failures it allows, so that whoever can kill the server at will, and has some
+// failures it allows, so that someone who can kill the server at will, and has some
 // way of learning what it was about to answer, at most doubles the guesses of a
 // day.
 
@@ -39,8 +39,8 @@ func (s *Store) holderOf(c *Credential) holder {
 	return holder{s.door, c.AccountID, c.Username, c.ID}
 }
 
-// lockID names a credential of an account, known or not, without keeping what
-// somebody may have typed into the wrong field.
+// lockID is the key of a credential's lock, for known and unknown names alike. It is a digest,
+// since people type passwords into the wrong field.
 func lockID(door, account, username string) string {
 	h := sha256.Sum256([]byte(door + account + "\x00" + username))
 	return hex.EncodeToString(h[:])
@@ -75,7 +75,7 @@ func (s *Store) begin(ctx context.Context, who holder) (attempt string, err erro
 		switch {
 		case err != nil:
 			return err
-		case failures >= s.config.LockAfter: // whoever counted the last of them could not lock
+		case failures >= s.config.LockAfter: // the attempt that reached the limit failed to lock
 			reached = true
 			return nil
 		case failures+under >= s.config.LockAfter:
@@ -123,7 +123,7 @@ func (s *Store) settleFailure(ctx context.Context, who holder, attempt string) e
 	return s.shut(ctx, who)
 }
 
-// shut locks; the lock and the word of it are written together.
+// shut locks a name, and logs the lock in the same transaction.
 func (s *Store) shut(ctx context.Context, who holder) error {
 	until := store.Millis(s.config.Now().Add(s.config.LockFor))
 	return s.db.Write(ctx, func(tx *store.Tx) error {
@@ -197,8 +197,8 @@ func (s *Store) locked(l *lock, now int64) error {
 	return f
 }
 
-// Left is how many wrong passwords or codes of a credential in a row are still let
-// pass, and how long it is locked then.
+// Left is how many more wrong passwords or codes in a row are allowed, and how long the
+// credential is locked after them.
 func (s *Store) Left(ctx context.Context, account, username string) (int, time.Duration, error) {
 	var failures int
 	err := s.db.Read().QueryRow(ctx, `select failures from credential_locks where id = $1`, lockID("", account, username)).Scan(&failures)
@@ -222,9 +222,8 @@ func (s *Store) Unlock(ctx context.Context, account, username string) error {
 	})
 }
 
-// ForgetLocks drops the counts of failures that are a month old, and attempts of
-// days that are over. Names that do not exist have them too, as many as somebody
-// cares to type.
+// ForgetLocks deletes counts of failures that are a month old, and attempts of past days.
+// Unknown names have rows too, so their number has no bound otherwise.
 func (s *Store) ForgetLocks(ctx context.Context) error {
 	now := store.Millis(s.config.Now())
 	return s.db.Write(ctx, func(tx *store.Tx) error {

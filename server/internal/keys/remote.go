@@ -14,8 +14,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Remote is what a key at a provider is used with. It stands where a private
-// key would: under the holder's password.
+// Remote is what a key at a provider is used with. It is sealed under the holder's password in
+// place of a private key.
 type Remote struct {
 	Provider   string `json:"provider"`
 	Credential string `json:"credential"` // its id there
@@ -30,8 +30,8 @@ type Remote struct {
 	public crypto.PublicKey
 }
 
-// NotHere stands in place of a credential's provider where the key cannot be had
-// by the credential: it was given up, or callers bring what it is used with.
+// NotHere replaces the provider of a credential that cannot be used to reach the key: the key
+// was given up, or callers bring their own login.
 const NotHere = "-"
 
 // NewRemote describes a key at a provider.
@@ -84,9 +84,8 @@ func (v *Vault) ProtectRemote(ctx context.Context, id string, r *Remote, passwor
 
 const remoteTokenPurpose = "remote-token"
 
-// SealToken seals the holder's token at the provider under what the password
-// opens. It is renewed more often than the password changes, and so stands
-// beside the rest.
+// SealToken seals the holder's token at the provider under a key that the password opens. It is
+// renewed more often than the password changes, hence a column of its own.
 func (s *Store) SealToken(id string, r *Remote, token any) ([]byte, error) {
 	b, err := json.Marshal(token)
 	if err != nil {
@@ -101,8 +100,7 @@ func (s *Store) SealToken(id string, r *Remote, token any) ([]byte, error) {
 	return s.master.SealFor(remoteTokenPurpose, id, aead.Seal(nonce, nonce, b, []byte(id)))
 }
 
-// RemoteTurn waits until nobody else in this process renews the token of a
-// credential.
+// RemoteTurn waits until no other goroutine here renews the token of a credential.
 func (s *Store) RemoteTurn(ctx context.Context, id string) (leave func(), err error) {
 	return s.gates.enter(ctx, "remote "+id)
 }

@@ -203,9 +203,9 @@ func (v *Vault) Reprotect(ctx context.Context, id string, sealed []byte, before,
 	return v.protect(ctx, id, secret, after)
 }
 
-// Open returns the key, or ErrPassword. It takes as long for a wrong password
-// as for a right one that is not in memory. A crowd that finds its key just
-// dropped has the password derived once: who waited for a turn looks again.
+// Open returns the key, or ErrPassword. A wrong password takes as long as a right one whose key
+// is not in memory. Many callers who find a key just dropped cost one derivation: after
+// waiting, each looks in memory again.
 func (v *Vault) Open(ctx context.Context, id string, sealed []byte, password string) (crypto.Signer, error) {
 	if key := v.Held(id, sealed, password); key != nil {
 		return key, nil
@@ -339,7 +339,7 @@ func (v *Vault) Pretend(ctx context.Context, password string) error {
 	return err
 }
 
-// derive waits for a slot, so that many guesses cannot take all the memory.
+// derive waits for a slot first, which bounds the memory of parallel derivations.
 func (v *Vault) derive(ctx context.Context, password string, head []byte) (cipher.AEAD, error) {
 	select {
 	case v.slots <- struct{}{}:
@@ -361,10 +361,9 @@ func newGCM(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// Held returns a key that is in memory and was opened with this password from
-// this sealed key. A new password or an erased key is another sealed key: who
-// gives the row as it stands now is not served from before the change, even if
-// another server made it.
+// Held returns a key from memory if it was opened with this password from this sealed key. A
+// new password or an erased key changes the sealed bytes, so a caller who has read the row just
+// now never gets a key from before the change, even one made by another server.
 func (v *Vault) Held(id string, sealed []byte, password string) crypto.Signer {
 	v.mu.Lock()
 	defer v.mu.Unlock()

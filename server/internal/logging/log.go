@@ -61,9 +61,9 @@ func SafeMethod(m string) string {
 	return "…"
 }
 
-// requestHandler names the request, the record and the trace a line belongs to. Lines of the access log
-// take a short cut: there is one for every request, and what stands in them is
-// known to be no secret.
+// requestHandler names the request, the record and the trace a line belongs to. Lines of the
+// access log take a short cut: there is one for every request, and they are known to contain
+// no secret.
 type requestHandler struct {
 	slog.Handler
 	access slog.Handler

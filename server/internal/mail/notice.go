@@ -16,7 +16,7 @@ const (
 	Identification = "identification" // a video waits for an operator
 )
 
-// Notice is the job that tells somebody of something. It names what waits, and
+// Notice is the job that mails a notice. It names what waits, and
 // nobody's name or address: those are looked up when it is sent.
 type Notice struct {
 	About   string
@@ -38,7 +38,7 @@ func (n Notice) Item() job.Item {
 // Worker sends notices.
 type Worker struct {
 	Sender *Sender
-	// To says who is told; nobody is no error.
+	// To says who gets it; nobody is no error.
 	To func(context.Context, Notice) ([]string, error)
 	// Link leads to what waits.
 	Link func(Notice) string

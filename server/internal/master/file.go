@@ -291,13 +291,13 @@ func rewrap(ctx context.Context, db *store.DB, wrapped []byte, old, next fileKey
 	if next == old {
 		return errors.New("master: the new master key is the old one")
 	}
-	data, err := old.open(wrapped, dataKeyLabel(firstDataKey))
+	data, err := old.open(wrapped, dataKeyLabel)
 	if err != nil {
 		return err
 	}
 	return db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update data_keys set wrapped = $1, master_id = $2 where id = $3 and master_id = $4`,
-			next.seal(data, dataKeyLabel(firstDataKey)), next.ID(), firstDataKey, old.ID())
+			next.seal(data, dataKeyLabel), next.ID(), firstDataKey, old.ID())
 		if err == nil && n != 1 {
 			err = errors.New("master: the master key was rotated by somebody else")
 		}

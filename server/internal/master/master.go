@@ -21,7 +21,7 @@ import (
 // this purpose, or were changed since.
 var ErrUnseal = errors.New("master: sealed value cannot be opened")
 
-// Key seals secrets. A value is sealed under a data key, which stands in
+// Key seals secrets. A value is sealed under a data key, which is in
 // the database wrapped under the master key, which does not: who has only the
 // database has nothing, and changing the master key re-wraps one row instead
 // of every secret.
@@ -34,6 +34,9 @@ type Key struct {
 
 // firstDataKey is the id of the data key made at the first start.
 const firstDataKey = 1
+
+// dataKeyLabel ties what wraps it to that one.
+const dataKeyLabel = "data key 1"
 
 // Open opens the data key with the master key of the configuration.
 // Where the database has no data key yet, one is made, and with it, unless the
@@ -53,7 +56,7 @@ func Open(ctx context.Context, db *store.DB, cfg Config) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := key.open(wrapped, dataKeyLabel(firstDataKey))
+	data, err := key.open(wrapped, dataKeyLabel)
 	if err != nil {
 		return nil, fmt.Errorf("master: open data key: %w", err)
 	}
@@ -84,7 +87,7 @@ func makeDataKey(ctx context.Context, db *store.DB, cfg Config) error {
 	}
 	data := make([]byte, 32)
 	_, _ = rand.Read(data)
-	wrapped := key.seal(data, dataKeyLabel(firstDataKey))
+	wrapped := key.seal(data, dataKeyLabel)
 	return db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `insert into data_keys (id, wrapped, master_id) values ($1, $2, $3) on conflict do nothing`,
 			firstDataKey, wrapped, key.ID())
@@ -181,5 +184,3 @@ func NewGCM(key []byte) (cipher.AEAD, error) {
 	}
 	return cipher.NewGCM(block)
 }
-
-func dataKeyLabel(id int) string { return fmt.Sprintf("data key %d", id) }

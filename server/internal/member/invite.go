@@ -31,9 +31,8 @@ func (s *Service) Register() {
 	s.Jobs.Register(mailJob, job.Kind{Attempts: mail.Attempts, Work: s.send})
 }
 
-// Invite asks somebody to use the console of an account. by is who asks, nil: the
-// operator. lineage is the line of the token that by came with, empty for people and for
-// the operator: see kin.
+// Invite invites somebody to the console of an account. by is the caller, nil for the operator.
+// lineage is the line of the caller's token, empty for people and for the operator: see kin.
 func (s *Service) Invite(ctx context.Context, by *account.Caller, acct, lineage, email, name string, role Role) (*Member, error) {
 	email, err := account.Email(email)
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *Service) Invite(ctx context.Context, by *account.Caller, acct, lineage,
 	return m, s.open(ctx, m, "invited", "a person was invited")
 }
 
-// line is the line of whoever asks: of a person the one that they were invited by.
+// line is the line of the caller: of a person, the one that they were invited with.
 func (s *Service) line(ctx context.Context, by *account.Caller, lineage string) (string, error) {
 	if by == nil || by.Member == "" {
 		return lineage, nil
@@ -81,12 +80,12 @@ func (s *Service) line(ctx context.Context, by *account.Caller, lineage string) 
 	return m.Lineage, nil
 }
 
-// Shows says whether who asks may see the link of a person. One that others made is
-// not for a token: whoever joins by it counts as apart.
+// Shows reports whether the caller may see the link of a person. A token may not see a link
+// that others made, since the person who joins by it counts as apart from the token.
 func (s *Service) Shows(m *Member, lineage string) bool { return lineage == "" || lineage == m.Lineage }
 
-// Again makes a new link for a person: the one before ends. Whoever opens it chooses a
-// passkey or a password anew, and is of the line of whoever made it.
+// Again makes a new link for a person and ends the previous one. The person who opens it
+// chooses a new passkey or password, and belongs to the line of the caller.
 func (s *Service) Again(ctx context.Context, by *account.Caller, lineage, id string) (*Member, error) {
 	m, err := s.Find(ctx, by.AccountID, id)
 	if err != nil {
@@ -257,7 +256,7 @@ func (s *Service) Join(ctx context.Context, r *http.Request, m *Member, p Proof)
 			if err := s.sit(ctx, tx, m); err != nil {
 				return err
 			}
-		} else if err := s.Accounts.EndSessions(ctx, tx, m.Account, m.Seat); err != nil { // of whoever had the passkey or password before
+		} else if err := s.Accounts.EndSessions(ctx, tx, m.Account, m.Seat); err != nil { // those of the passkey or password before
 			return err
 		}
 		if err := s.save(ctx, tx, m); err != nil {
@@ -275,7 +274,7 @@ func (s *Service) Join(ctx context.Context, r *http.Request, m *Member, p Proof)
 // passwordOf ties a password to a person; the vault wants a row and more.
 func passwordOf(m *Member) string { return m.ID + " member " + m.Account }
 
-// sit makes the token that stands for a person.
+// sit makes the token that a person acts by.
 func (s *Service) sit(ctx context.Context, tx *store.Tx, m *Member) error {
 	t, err := s.Accounts.CreateToken(ctx, tx, &account.Caller{AccountID: m.Account}, account.NewToken{Name: "person " + m.Email, Scopes: scopes[m.Role]})
 	if err == nil {

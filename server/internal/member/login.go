@@ -19,7 +19,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Why somebody is not let in. ErrWrong does not say what was wrong.
+// Why a log-in is refused. ErrWrong does not say what was wrong.
 var (
 	ErrWrong  = errors.New("member: the address, the password or the code is wrong")
 	ErrLocked = errors.New("member: too many wrong tries")
@@ -28,8 +28,8 @@ var (
 // mostAccounts bounds the accounts that one address can be a person of, and log in to.
 const mostAccounts = 8
 
-// LogIn begins a session for whoever gives address, password and code. An address that
-// there is not answers, takes as long and locks just the same.
+// LogIn begins a session for an address, a password and a code. An unknown address takes as
+// long, and is locked just the same.
 func (s *Service) LogIn(ctx context.Context, r *http.Request, email, password, code string) (secret string, err error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	rows, err := s.DB.Read().Query(ctx, selectMembers+`where email = $1 and seat <> '' order by id limit $2`, email, mostAccounts)
@@ -122,8 +122,8 @@ func (s *Service) begin(ctx context.Context, r *http.Request, m *Member, how, on
 // renewBefore is how long before its end the token of a person is prolonged.
 const renewBefore = 300 * 24 * time.Hour
 
-// renew prolongs the token that stands for a person, or makes it anew: it lives a year
-// after the last log-in at most.
+// renew prolongs the token of a person, or makes a new one: it lives for a year after the last
+// log-in.
 func (s *Service) renew(ctx context.Context, m *Member) error {
 	t, err := s.Accounts.FindToken(ctx, m.Account, m.Seat)
 	if err == nil && t.ExpireAt.After(s.Now().Add(renewBefore)) {
@@ -189,7 +189,7 @@ func (s *Service) register(m *Member, p Proof) (passkey.Key, error) {
 	return key, nil
 }
 
-// LogInByPasskey begins a session for whoever a passkey names.
+// LogInByPasskey begins a session for the person of a passkey.
 func (s *Service) LogInByPasskey(ctx context.Context, r *http.Request, party passkey.Party, response []byte) (string, error) {
 	c, err := s.asked(response)
 	if err != nil {

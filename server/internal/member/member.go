@@ -1,11 +1,10 @@
 // Package member knows the people of an account who use the console: who they are,
 // what each may do, how they prove who they are.
 //
-// A person acts by a token of the account that nobody has the secret of, the seat: what
-// a token may do, loses or ends with holds for people too, and the services that
-// operations call need not know the difference. The row of a person is sealed under the
-// master key and held against the audit log, so that nobody becomes an owner by writing
-// into the database, or by putting an older row back.
+// A person acts by a token of the account whose secret nobody has, the seat. So the rules of
+// tokens hold for people too, and the services that operations call need not know the
+// difference. The row of a person is sealed under the master key and checked against the audit
+// log, so that nobody becomes an owner by writing to the database or restoring an older row.
 package member
 
 import (
@@ -123,7 +122,7 @@ func New(p Parts) *Service {
 	return s
 }
 
-// Members are the people of all accounts, as the audit log is held against them.
+// Members are the people of all accounts, as the audit log keeps track of them.
 var Members = &audit.Register{
 	Kind: "member", Table: "members", Key: "id", Name: "person",
 	Select: `select id, account_id, email, seat, sealed, updated_at from members`,
@@ -142,7 +141,7 @@ const purpose = "member"
 
 const selectMembers = `select id, account_id, email, seat, sealed, updated_at from members `
 
-// errForged is met by whoever asks for a person whose row was changed.
+// errForged is returned for a person whose row was changed.
 var errForged = errors.New("member: the row of a person was changed in the database")
 
 func (s *Service) scan(row store.Row) (*Member, error) {
@@ -164,7 +163,7 @@ func (s *Service) scan(row store.Row) (*Member, error) {
 	return m, nil
 }
 
-// genuine refuses a row that is not what the log told of it last.
+// genuine refuses a row that does not match its last event in the log.
 func (s *Service) genuine(ctx context.Context, m *Member, err error) (*Member, error) {
 	switch {
 	case errors.Is(err, store.ErrNoRows), errors.Is(err, errForged):
@@ -190,8 +189,8 @@ func (s *Service) Find(ctx context.Context, acct, id string) (*Member, error) {
 	return s.genuine(ctx, m, err)
 }
 
-// BySeat is who acts by a token; nil where it is nobody's seat. One whose row was changed
-// is an error: the token is no one's then.
+// BySeat is the person who acts by a token; nil if the token is nobody's seat. A row that was
+// changed is an error, so that the token acts for no one.
 func (s *Service) BySeat(ctx context.Context, token string) (*Member, error) {
 	m, err := s.scan(s.DB.Read().QueryRow(ctx, selectMembers+`where seat = $1`, token))
 	if errors.Is(err, store.ErrNoRows) {
@@ -200,8 +199,8 @@ func (s *Service) BySeat(ctx context.Context, token string) (*Member, error) {
 	return s.genuine(ctx, m, err)
 }
 
-// kin is whom people come from who were invited with a token: nobody of them is a second
-// pair of eyes for that token, or for one another.
+// kin is the line of the token that a person was invited with: none of the people invited with
+// it counts as a second person for that token, or for one another.
 func (s *Service) kin(ctx context.Context, seat string) (string, error) {
 	m, err := s.BySeat(ctx, seat)
 	if err != nil || m == nil {
@@ -216,8 +215,8 @@ func (s *Service) List(ctx context.Context, acct string) ([]*Member, error) {
 	return store.All("read people", rows, err, s.scan)
 }
 
-// save writes a person down, new or changed, and tells the log; what stands in the row
-// must be what was read.
+// save stores a new or changed person and logs the change, unless the row changed since it was
+// read.
 func (s *Service) save(ctx context.Context, tx *store.Tx, m *Member) error {
 	fresh := m.sealed == nil
 	m.UpdatedAt = s.Now().UTC().Truncate(time.Millisecond)

@@ -53,7 +53,7 @@ func (h *Health) shown() map[string]any {
 	return out
 }
 
-// Healthy says that the process runs, and nothing more: whoever restarts it
+// Healthy says that the process runs, and nothing more: what restarts it
 // for a database that is away makes things worse.
 func (h *Health) Healthy(w http.ResponseWriter, _ *http.Request) {
 	writeHealth(w, http.StatusOK, map[string]any{"healthy": true})

@@ -30,7 +30,7 @@ type Metrics struct {
 }
 
 // declaration is a metric that has no values yet: its TYPE line is shown all
-// the same, so that whoever writes an alert finds it.
+// the same, so that alerts can name it.
 type declaration struct {
 	name, kind, help string
 	present          func() bool // it has values by now

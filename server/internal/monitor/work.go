@@ -126,7 +126,7 @@ func (m *Metrics) Provider(name string) func(operation, result string, took time
 // Set shows a value under its labels.
 type Set func(value float64, labels ...string)
 
-// Watch shows a gauge that is read when somebody looks. One that cannot be read,
+// Watch shows a gauge that is read when it is scraped. One that cannot be read,
 // as while the database is away, has no values then.
 func (m *Metrics) Watch(name, help string, labels []string, read func(context.Context, Set) error) {
 	m.Registry.MustRegister(&gauge{prometheus.NewDesc(name, help, labels, nil), read})

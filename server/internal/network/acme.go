@@ -50,7 +50,7 @@ func (c *ACMEConfig) manager(kept *ACMECache) (*autocert.Manager, error) {
 }
 
 // reporting tells the log why a certificate could not be had, once a minute: a
-// handshake that fails is told to nobody else.
+// handshake that fails is reported nowhere else.
 type reporting struct {
 	*autocert.Manager
 	domains []string

@@ -34,7 +34,7 @@ type ACMECache struct {
 }
 
 // NewACMECache is the cache in a folder. A server listens before it has its master
-// key; until Open hands that over, whoever needs a certificate waits.
+// key; until Open hands that over, a handshake that needs a certificate waits.
 func NewACMECache(folder string) *ACMECache {
 	return &ACMECache{dir: autocert.DirCache(folder), opened: make(chan struct{})}
 }
@@ -55,7 +55,7 @@ func (c *ACMECache) wait(ctx context.Context) error {
 }
 
 // Get implements autocert.Cache. What the master key does not open is not there:
-// it is obtained anew.
+// a new one is obtained.
 func (c *ACMECache) Get(ctx context.Context, name string) ([]byte, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err

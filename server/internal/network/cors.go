@@ -25,7 +25,7 @@ func (c CORSConfig) Check() error {
 }
 
 // What a page of another origin may send and read (Fetch, 3.2). Cookies are not
-// among it: pages of others act with a token, never as whoever is logged in here.
+// among it: pages of others act with a token, never as the person logged in here.
 const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsRequest = "Authorization, Content-Type, Accept-Language, Idempotency-Key, If-None-Match, Prefer, Range, X-Request-Id"

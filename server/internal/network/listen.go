@@ -28,7 +28,7 @@ type Config struct {
 	Proxies peer.Proxies // networks of trusted_proxies
 	ACME    *ACMECache   // keeps the certificates that ACME obtains
 	Log     *slog.Logger
-	AskCard bool // ask for a client's certificate, whoever issued it, anew in every connection
+	AskCard bool // ask for a client's certificate, of any issuer, in every connection
 }
 
 // Limits bound what one client can take.
@@ -119,13 +119,13 @@ func tlsConfig(ctx context.Context, all *Config) (*tls.Config, error) {
 	if !tc.ClientCAs.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("tls.client_ca: no certificate in %s", cfg.ClientCA)
 	}
-	// Presented or not is the client's choice; whoever needs one asks later.
+	// The client may present one; operations that need it check later.
 	tc.ClientAuth = tls.VerifyClientCertIfGiven
 	return tc, nil
 }
 
-// Bounds on a client that keeps the server waiting, whoever it is. The API gives
-// more time to whoever sends a body or takes an answer at a decent rate.
+// Bounds on every client that keeps the server waiting. The API gives more time to one that
+// sends a body or reads an answer at a decent rate.
 const (
 	requestTime = 10 * time.Second // from the first byte of a request to the end of its header, and of a body that nobody reads
 	idleTime    = 2 * time.Minute  // between requests

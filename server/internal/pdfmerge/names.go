@@ -121,7 +121,7 @@ func (s *source) findDests() {
 }
 
 // isPlace reports whether an array can be a destination: a page, and how to
-// show it. As it is copied to wherever its name stands, it must be small, and
+// show it. As it is copied to wherever its name occurs, it must be small, and
 // nothing in it may ask for a destination in its turn.
 func isPlace(a pdf.Array) bool {
 	const most = 16 // six are needed; digits of a number, letters of a name

@@ -8,16 +8,16 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// page is a page and what stands above it. Both are shared: a document may
+// page is a page and the nodes above it. Both are shared: a document may
 // show one page a million times.
 type page struct {
-	ref   pdf.Ref // zero for one that stands in its parent's Kids itself
+	ref   pdf.Ref // zero for one that is in its parent's Kids itself
 	dict  *pdf.Dict
 	above *pdf.Dict // what it may inherit
 	place pdf.Ref
 }
 
-// inherited are the entries of a page that may stand in the nodes above it.
+// inherited are the entries of a page that the nodes above it may have.
 var inherited = []pdf.Name{"Resources", "MediaBox", "CropBox", "Rotate"}
 
 // walk is the way through a page tree, which may be no tree.

@@ -17,7 +17,7 @@ type Proxies []netip.Prefix
 
 // Client is the address of the client: the peer's, unless the peer is a
 // trusted proxy; then the last address of X-Forwarded-For or Forwarded that
-// is not a trusted proxy's. What stands before that one is hearsay. A proxy
+// is not a trusted proxy's. Entries before that one are hearsay. A proxy
 // writes one of the two and may let the client's own other one pass: where both
 // are there and name different clients, neither is believed.
 func (p Proxies) Client(r *http.Request) string {
@@ -124,7 +124,7 @@ func Host(addr string) string {
 	return h
 }
 
-// Waiter is told since when a connection waits for its client to send or take
+// Waiter gets the time since when a connection waits for its client to send or take
 // the next piece, and with the zero time that it does not any more.
 type Waiter interface{ WaitsForClient(since time.Time) }
 

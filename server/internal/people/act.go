@@ -28,7 +28,7 @@ const (
 	signWait   = 25 * time.Second
 )
 
-// Sign is of Page: what is asked for is stored here, and made by whoever works on the
+// Sign is of Page: the act is stored here, and carried out by the worker that claims the
 // record. A second click finds the first.
 func (s *Service) Sign(ctx context.Context, v *Visit, act Act, shown Browsers) error {
 	if !act.Agree {
@@ -61,7 +61,7 @@ func (s *Service) Sign(ctx context.Context, v *Visit, act Act, shown Browsers) e
 	if err := check(v.Record, v.Person); err != nil {
 		return err
 	}
-	drawn, err := drawing(act.Drawn, slices.Contains(v.Record.Options.People.Modes, "drawn")) // not of strangers: it takes memory
+	drawn, err := drawing(act.Drawn, slices.Contains(v.Record.Options.People.Modes, "drawn")) // only now, since it takes memory
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 
 // Codes of one person: six digits, ten minutes, once; three an hour by a channel, and five
 // wrong ones before all that are asked for were given lock the page for an hour. All of
-// it stands in the person's row, which one server after another changes.
+// it is in the person's row, which one server after another changes.
 const (
 	codeLife  = 10 * time.Minute
 	codeSends = 3

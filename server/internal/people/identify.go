@@ -48,7 +48,7 @@ func (s *Service) applicantOf(ctx context.Context, id string) (enroll.Applicant,
 func (a applicant) Account() string { return a.v.Record.AccountID }
 func (a applicant) Address() string { return "/sign/" + a.v.Record.ID }
 
-// Order is the person as whoever asked has named them; what is proven fills in the rest.
+// Order is the person as named in the request; what is proven fills in the rest.
 func (a applicant) Order() identify.Order {
 	p := a.v.Person
 	return identify.Order{ID: p.ID, Ordered: identify.Attributes{GivenName: p.Name, Surname: p.Surname}, Owner: p.FullName(), KindName: "signature"}
@@ -84,7 +84,7 @@ func (a applicant) Refuse(ctx context.Context, method string, why error) error {
 	if !errors.As(why, &f) || f.Code != fault.IdentityRefused && f.Code != fault.NotTheApplicant && f.Code != fault.BadField {
 		return out
 	}
-	if f.Code == fault.BadField { // what was asked for was not proven: it may be somebody else
+	if f.Code == fault.BadField { // what was asked for was not proven: it may be another person
 		out.Err = fault.New(fault.NotTheApplicant, "%s", f.Text).Because(f.Err)
 	}
 	_, _, err := a.s.Signing.ChangePerson(ctx, a.v.Record.ID, a.v.Person.ID, func(*store.Tx, *ledger.Record, *ledger.Person) (string, string, map[string]any, error) {

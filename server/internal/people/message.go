@@ -23,7 +23,7 @@ const (
 	expiryJob   = "signers-expire"
 )
 
-// put has a message sent once the transaction commits; somebody without an address gets
+// put queues a message, sent once the transaction commits; a person without an address gets
 // none.
 func (s *Service) put(ctx context.Context, tx *store.Tx, r *ledger.Record, p *ledger.Person, kind string) error {
 	if channelOf(p) == "" {
@@ -35,7 +35,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, r *ledger.Record, p *le
 	})
 }
 
-// channelOf is how a person is told of something; empty: not at all.
+// channelOf is the channel of a person's messages; empty: none.
 func channelOf(p *ledger.Person) string {
 	switch {
 	case p.Email != "":
@@ -84,7 +84,7 @@ func (s *Service) sendMessage(ctx context.Context, i job.Item) error {
 	return errors.Join(sent, err)
 }
 
-// delivered writes down what became of a message.
+// delivered records the outcome of a message.
 func (s *Service) delivered(ctx context.Context, tx *store.Tx, r *ledger.Record, p *ledger.Person, kind, channel string, sent error) (string, string, map[string]any, error) {
 	more := map[string]any{"message": kind, "channel": channel}
 	if sent != nil {
@@ -100,7 +100,7 @@ func (s *Service) delivered(ctx context.Context, tx *store.Tx, r *ledger.Record,
 	return "message", fmt.Sprintf("%s sent by %s", kind, channel), more, s.Signing.Tell(ctx, tx, r)
 }
 
-// remindAll reminds whoever is due, and comes again. Missed reminders are one.
+// remindAll reminds those whose turn it is, and comes again. Missed reminders are sent once.
 func (s *Service) remindAll(ctx context.Context, i job.Item) error {
 	r, err := s.Signing.ByID(ctx, i.ID)
 	if errors.Is(err, fault.NotFound) {
@@ -115,7 +115,7 @@ func (s *Service) remindAll(ctx context.Context, i job.Item) error {
 	}
 	now := s.config.Now()
 	for _, p := range due(r) {
-		if r.State != ledger.WaitSigners || p.Pending() || now.Sub(latest(p.Invited, p.Reminded, r.CreatedAt)) < time.Duration(every.Every)*24*time.Hour-2*time.Hour {
+		if r.State != ledger.WaitSigners || p.Pending() || now.Sub(slices.MaxFunc([]time.Time{p.Invited, p.Reminded, r.CreatedAt}, time.Time.Compare)) < time.Duration(every.Every)*24*time.Hour-2*time.Hour {
 			continue
 		}
 		_, _, err := s.Signing.ChangePerson(ctx, r.ID, p.ID, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
@@ -130,15 +130,6 @@ func (s *Service) remindAll(ctx context.Context, i job.Item) error {
 		}
 	}
 	return job.Snooze(s.nextReminder(r, now).Sub(now))
-}
-
-func latest(all ...time.Time) (last time.Time) {
-	for _, t := range all {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
 }
 
 // nextReminder is the next time that the hour strikes where the request is from.

@@ -37,6 +37,6 @@ type Messenger interface {
 	// Offers says whether messages can go by a channel: sms needs sms.url, or a sandbox.
 	Offers(channel string) bool
 	// Send hands a message on and returns once it was taken. An error is tried again
-	// later, unless it is job.ErrGiveUp. The text may hold a code: it stands in no log.
+	// later, unless it is job.ErrGiveUp. The text may contain a code: it must not be logged.
 	Send(ctx context.Context, m Message) error
 }

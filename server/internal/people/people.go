@@ -5,7 +5,7 @@
 // of signers for each person. What a row decides is sealed; every change of it is one
 // transaction with its event in the audit log, conditional on the version that was
 // read. What the last click asks for is stored before anything is signed; the work is
-// done by the worker that claims the record, under its lease, so that whoever dies
+// done by the worker that claims the record, under its lease, so that a worker that dies
 // leaves either no signature or goes on to exactly the one that was asked for.
 package people
 
@@ -98,7 +98,7 @@ type Act struct {
 // BadField (310) for a form that is wrong, WrongOTP (116) for a wrong code,
 // NotTheApplicant (312), IdentityRefused (313).
 type Page interface {
-	// Find is the visit of whoever has a link: fault 140 for any that is not one, also
+	// Find is the visit of the holder of a link: fault 140 for any that is not one, also
 	// once the record was deleted or the person replaced.
 	Find(ctx context.Context, record, secret string) (*Visit, error)
 	// Now says what may be done.
@@ -140,7 +140,7 @@ type Page interface {
 	Decline(ctx context.Context, v *Visit, reason string) error
 	// Download is the signed document of a record that is DONE (143, 144).
 	Download(ctx context.Context, v *Visit) (*ledger.Download, error)
-	// Validated is what was sent out, for whoever may sign now.
+	// Validated is what was sent out, for those who may sign now.
 	Validated(ctx context.Context, v *Visit) (*ledger.Download, error)
 }
 

@@ -19,7 +19,7 @@ import (
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
-// Where a field stands that nobody has placed, and how far it keeps from others.
+// Where a field goes that was not placed, and how far it keeps from others.
 const (
 	stampWidth, stampHeight = 164, 45
 	placeMargin, placeGap   = 20, 6
@@ -95,7 +95,7 @@ func (f *finder) find(ctx context.Context, persons []*ledger.Person, all [][][]l
 			without = append(without, i)
 		}
 	}
-	found, err := f.spread(ctx, len(without))
+	found, err := f.spread(len(without))
 	for k, i := range without {
 		if err == nil {
 			all[i][f.index] = []ledger.Place{found[k]}
@@ -108,8 +108,8 @@ func (f *finder) find(ctx context.Context, persons []*ledger.Person, all [][][]l
 // of them.
 var shrunk = []float64{1, 0.75, 0.5, 0.35, 0.25}
 
-// spread finds places for so many, all of one size, beside and below what stands there.
-func (f *finder) spread(ctx context.Context, n int) ([]ledger.Place, error) {
+// spread finds places for n fields of one size, beside and below what is on the pages.
+func (f *finder) spread(n int) ([]ledger.Place, error) {
 	for pages := 1; n > 0 && pages <= min(f.pages, mostSpreadPages); pages++ {
 		for _, scale := range shrunk {
 			before := map[int][]box{}
@@ -118,7 +118,7 @@ func (f *finder) spread(ctx context.Context, n int) ([]ledger.Place, error) {
 			}
 			var all []ledger.Place
 			for range n {
-				place, err := f.free(ctx, pages, scale)
+				place, err := f.free(pages, scale)
 				if err != nil {
 					return nil, err
 				}
@@ -139,7 +139,7 @@ func (f *finder) spread(ctx context.Context, n int) ([]ledger.Place, error) {
 	return nil, f.lacks("has no room for the fields of %d signers", n)
 }
 
-// place is one that was asked for.
+// place finds where a field that was asked for goes.
 func (f *finder) place(ctx context.Context, want ledger.Place, used map[string]bool) (ledger.Place, error) {
 	out := want
 	switch {
@@ -161,7 +161,7 @@ func (f *finder) place(ctx context.Context, want ledger.Place, used map[string]b
 		return out, err
 	}
 	out.X, out.Y = fromMedia(page, want.X, want.Y)
-	f.take(out)
+	f.occupy(out)
 	return out, nil
 }
 
@@ -209,7 +209,7 @@ func Margins(ctx context.Context, src ades.Source, n int) (left, top float64, er
 	return -left, -top, err
 }
 
-func (f *finder) take(p ledger.Place) {
+func (f *finder) occupy(p ledger.Place) {
 	f.taken[p.Page] = append(f.taken[p.Page], box{p.X, p.Y, p.Width, p.Height})
 }
 
@@ -291,7 +291,7 @@ func (f *finder) anchor(ctx context.Context, want ledger.Place) (ledger.Place, e
 	width, height := page.Visible()
 	out := want
 	out.Page, out.X, out.Y = n, clamp(b.X, width-out.Width), clamp(b.Y, height-out.Height)
-	f.take(out)
+	f.occupy(out)
 	return out, nil
 }
 
@@ -299,7 +299,7 @@ func clamp(v, most float64) float64 { return max(0, min(v, most)) }
 
 // free is the next place from the upper left corner of the first page on; nil where the
 // pages have none.
-func (f *finder) free(ctx context.Context, pages int, scale float64) (*ledger.Place, error) {
+func (f *finder) free(pages int, scale float64) (*ledger.Place, error) {
 	for n := 1; n <= pages; n++ {
 		page, err := f.page(n)
 		if err != nil {
@@ -317,7 +317,7 @@ func (f *finder) free(ctx context.Context, pages int, scale float64) (*ledger.Pl
 					continue
 				}
 				out := ledger.Place{Page: n, X: x, Y: y, Width: w, Height: h}
-				f.take(out)
+				f.occupy(out)
 				return &out, nil
 			}
 		}

@@ -24,17 +24,10 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Sealer is the master key.
-type Sealer interface {
-	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
-	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
-	MAC(purpose string, data []byte) [32]byte
-}
-
 // Parts are what a Service works with.
 type Parts struct {
 	DB        *store.DB
-	Master    Sealer
+	Master    keys.Sealer
 	Blobs     blob.Store
 	Keys      *keys.Store
 	Enroll    *enroll.Service
@@ -98,8 +91,8 @@ func (s *Service) Rules() request.PeopleRules {
 	return request.PeopleRules{Now: s.config.Now, Expires: s.config.Expires, Identifications: offered, Offers: s.Messenger.Offers}
 }
 
-// Submit takes a request in. The record waits for its validation, and everybody has a
-// link at once.
+// Submit accepts a request. The record waits for its validation, and everybody has a link at
+// once.
 func (s *Service) Submit(ctx context.Context, req *request.PeopleRequest, from request.Caller) (*ledger.Record, error) {
 	now := s.config.Now()
 	persons := make([]*ledger.Person, len(req.Signers))
@@ -152,23 +145,18 @@ func IsDue(r *ledger.Record, p *ledger.Person) bool {
 	return r.State == ledger.WaitSigners && slices.ContainsFunc(due(r), func(d *ledger.Person) bool { return d.ID == p.ID })
 }
 
-// find is a person of an account's record.
-func (s *Service) find(ctx context.Context, account, record, person string) (*ledger.Record, *ledger.Person, error) {
+// has says that an account's record has a person; fault 140 where it does not.
+func (s *Service) has(ctx context.Context, account, record, person string) error {
 	r, err := s.Signing.Find(ctx, account, record)
-	if err != nil {
-		return nil, nil, err
+	if err == nil && !slices.ContainsFunc(r.Persons, func(p *ledger.Person) bool { return p.ID == person }) {
+		err = fault.New(fault.NotFound, "no such signer")
 	}
-	for _, p := range r.Persons {
-		if p.ID == person {
-			return r, p, nil
-		}
-	}
-	return nil, nil, fault.New(fault.NotFound, "no such signer")
+	return err
 }
 
 // Remind sends a person whose turn it is the link again.
 func (s *Service) Remind(ctx context.Context, account, record, person string) (*ledger.Record, error) {
-	if _, _, err := s.find(ctx, account, record, person); err != nil {
+	if err := s.has(ctx, account, record, person); err != nil {
 		return nil, err
 	}
 	r, _, err := s.Signing.ChangePerson(ctx, record, person, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {
@@ -187,10 +175,10 @@ func (s *Service) Remind(ctx context.Context, account, record, person string) (*
 // Replacement is who takes the place of a signer.
 type Replacement struct{ Name, Surname, Email, Mobile string }
 
-// Replace has somebody else asked in the place of a person who has not authenticated.
-// The old link leads nowhere from then on.
+// Replace asks somebody else in place of a person who has not authenticated. The old link stops
+// working.
 func (s *Service) Replace(ctx context.Context, account, record, person string, by Replacement) (*ledger.Record, error) {
-	if _, _, err := s.find(ctx, account, record, person); err != nil {
+	if err := s.has(ctx, account, record, person); err != nil {
 		return nil, err
 	}
 	r, _, err := s.Signing.ChangePerson(ctx, record, person, func(tx *store.Tx, r *ledger.Record, p *ledger.Person) (string, string, map[string]any, error) {

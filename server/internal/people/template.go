@@ -38,7 +38,7 @@ const templatePurpose = "template"
 
 func (t *Template) owner() string { return "template " + t.Account + " " + t.ID }
 
-// Templates are held against the audit log as all rows are that others act by.
+// Templates are rows that grant something, which the audit log keeps track of.
 var Templates = &audit.Register{
 	Kind: "template", Table: "templates", Key: "id", Name: "template",
 	Select: `select id, account_id, sealed, blob, created_at from templates`,

@@ -100,7 +100,7 @@ func editable(p *ledger.Person) bool {
 	return len(p.Codes) == 0 && p.Proof == nil && p.State != ledger.PersonAuthenticated
 }
 
-// mayRename: an identification is held against the name that was asked for.
+// mayRename: an identification is compared with the name that was asked for.
 func mayRename(r *ledger.Record, p *ledger.Person) bool {
 	return r.Options.People.Editable.Name && len(p.Identification) == 0
 }

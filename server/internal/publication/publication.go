@@ -23,7 +23,7 @@ type Config struct {
 	Dir      string        // of the index files
 	WatchDir string        // imported from; empty: none
 	Partial  bool          // partial publications are taken from there too
-	Official bool          // the sample does not stand in where nothing is imported
+	Official bool          // the sample is not used where nothing is imported
 	Interval time.Duration // between looks; zero: two seconds
 	Log      *slog.Logger
 

@@ -90,7 +90,7 @@ type Accounts interface {
 type Login struct {
 	ID       string // of the key: a credential's id, a username
 	Password string // or PIN
-	// Delegate is who uses the holder's key, where that is somebody else.
+	// Delegate is who uses the holder's key, where that is not the holder.
 	Delegate, DelegatePassword string
 	// Coded says that the key is used with one-time passwords; OTP is the one at hand,
 	// empty where nothing is to be signed, and Device says which device it is from,
@@ -214,7 +214,7 @@ func Clean(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// Hide takes secrets out of a provider's words: those are shown to whoever asked,
+// Hide takes secrets out of a provider's words: those are shown to the caller,
 // and stored with the record.
 func Hide(words string, secrets []string) string {
 	for _, secret := range secrets {
@@ -269,6 +269,6 @@ func (e *Endpoint) Client() (*http.Client, error) {
 	return guard.ClientTLS(e.Timeout, conf), nil
 }
 
-// Observe is told of every call to a provider: the operation, what came of it (ok,
+// Observe is called for every call to a provider: the operation, what came of it (ok,
 // refused, silent, unsent) and how long it took.
 type Observe func(operation, outcome string, took time.Duration)

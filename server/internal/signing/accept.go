@@ -18,15 +18,14 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Submit takes a request in. The record that comes back is DONE or ERROR
-// after a synchronous call, and waits after an asynchronous one. Faults (101,
-// 111, 129, 402, 105) leave no record behind.
+// Submit accepts a request. After a synchronous call the record is DONE or ERROR, after an
+// asynchronous one it waits. Faults (101, 111, 129, 402, 105) leave no record behind.
 func (s *Service) Submit(ctx context.Context, req *request.Request, from request.Caller) (*ledger.Record, error) {
 	cred, cert, passed, err := s.authorize(ctx, req, from)
 	return s.submit(ctx, req, from, cred, cert, passed, err)
 }
 
-// submit takes in a request whose caller was judged.
+// submit accepts a request whose caller was authorized.
 func (s *Service) submit(ctx context.Context, req *request.Request, from request.Caller, cred *keys.Credential, cert *enroll.Certificate, passed *passedKey, err error) (*ledger.Record, error) {
 	r := s.newRecord(req, from)
 	span.SetRecord(ctx, r.ID)
@@ -130,8 +129,8 @@ func (s *Service) authorize(ctx context.Context, req *request.Request, from requ
 	return cred, cert, nil, err
 }
 
-// judge is authorize with another look at the security level, and where failures
-// are counted.
+// judge is authorize with the store that counts failures and the check of the security level
+// given.
 func (s *Service) judge(ctx context.Context, at *keys.Store, req *request.Request, account string, level func(*enroll.Certificate) error) (*keys.Credential, *enroll.Certificate, error) {
 	cred, err := at.Authenticate(ctx, account, req.Username, req.Password)
 	if errors.Is(err, keys.ErrPassword) {
@@ -214,7 +213,7 @@ func (s *Service) checkSecurityLevel(ctx context.Context, c *enroll.Certificate,
 	return nil
 }
 
-// queue stores a record that waits: it is its own place in the queue.
+// queue stores a record that waits; its row is its place in the queue.
 func (x *run) queue(ctx context.Context) error {
 	r := x.record
 	unapproved := r.State == ledger.WaitSign && r.Approval == ledger.ApprovalWaiting
@@ -237,8 +236,7 @@ func (x *run) queue(ctx context.Context) error {
 	})
 }
 
-// insert stores the record, takes its price, and says in the log who asked for
-// what.
+// insert stores the record, charges for it and logs the request.
 func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (err error) {
 	r := x.record
 	if r.State != ledger.Error {
@@ -252,9 +250,8 @@ func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (er
 	return x.audit.Append(ctx, tx, append(x.events().Requested(x.docs.Place), more...)...)
 }
 
-// cover has the record pay for one more signature before it is made, where the
-// price taken at first was for fewer: a PDF is signed once for each field, and
-// every signer of a file is counter-signed.
+// cover charges for one more signature before it is made, where the first charge was for fewer:
+// a PDF is signed once for each field, and every signer of a file is counter-signed.
 func (x *run) cover(ctx context.Context, tx *store.Tx, n int) (paid int, err error) {
 	if x.intents+n <= max(x.paid, 1) || x.record.ByPeople() { // a record that is stored has paid for one
 		return x.paid, nil
@@ -262,7 +259,7 @@ func (x *run) cover(ctx context.Context, tx *store.Tx, n int) (paid int, err err
 	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.ChargeID, x.intents+n)
 }
 
-// unpaid is the end of a stored record for which there is no more money.
+// unpaid ends a stored record when the money runs out.
 func unpaid(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && (f.Code == fault.NoCredit || f.Code == fault.LimitReached) {
@@ -271,8 +268,8 @@ func unpaid(err error) error {
 	return err
 }
 
-// count is the number of signatures that are paid for when the record is stored:
-// those of a batch that cannot be made are not.
+// count is how many signatures the first charge is for; those of a batch that cannot be made
+// are left out.
 func (x *run) count() int {
 	if !x.record.Options.Batch && x.record.Asked() != "pkcs1" {
 		return 1
@@ -291,8 +288,8 @@ func (s *Service) newRun(r *ledger.Record, secrets *ledger.Secrets) *run {
 	return &run{Service: s, record: r, secrets: secrets, docs: documents.New(s.documents, r, secrets)}
 }
 
-// events are what the log tells of the record.
+// events builds the record's events for the log.
 func (x *run) events() *ledger.Events {
-	x.told.Record, x.told.Certificate = x.record, x.cert
-	return &x.told
+	x.logged.Record, x.logged.Certificate = x.record, x.cert
+	return &x.logged
 }

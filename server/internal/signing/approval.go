@@ -24,8 +24,7 @@ func (s *Service) approvable(ctx context.Context, from request.Caller, id string
 	return r, nil
 }
 
-// approves refuses a caller who is not another than the one that asked: its token
-// is of the same family.
+// approves refuses an approver whose token is of the same family as the one that asked.
 func (s *Service) approves(ctx context.Context, r *ledger.Record, from request.Caller) error {
 	apart, err := s.tokens.Apart(ctx, r.AccountID, r.TokenID, from.TokenID)
 	if err == nil && !apart {
@@ -72,10 +71,9 @@ func (s *Service) Approve(ctx context.Context, from request.Caller, id string) (
 	return r, err
 }
 
-// Refuse ends a record that waits for approval, for whichever token of the
-// account says so: it takes nobody's word for anything. An approval that was given can
-// be withdrawn in the same way, until the record is signed: then no key is used
-// any more when Refuse returns.
+// Refuse ends a record that waits for approval. Any token of the account may refuse. An
+// approval can be withdrawn in the same way until the record is signed; when Refuse returns, no
+// key is used for it any more.
 func (s *Service) Refuse(ctx context.Context, from request.Caller, id string) (*ledger.Record, error) {
 	r, err := s.approvable(ctx, from, id)
 	if err != nil {
@@ -88,9 +86,8 @@ func (s *Service) Refuse(ctx context.Context, from request.Caller, id string) (*
 	return r, s.endUnapproved(ctx, r, why)
 }
 
-// endUnapproved takes the record over from whoever might be working on it. Only
-// what the record was found with ends so: one that was approved meanwhile does
-// not end because the time for it was over.
+// endUnapproved takes the record over from any worker and ends it, if its approval is still as
+// it was read: a record approved meanwhile does not end because its time ran out.
 func (s *Service) endUnapproved(ctx context.Context, r *ledger.Record, why string) error {
 	x := s.newRun(r, nil)
 	x.lease = job.NewLease()
@@ -109,7 +106,7 @@ func (s *Service) endUnapproved(ctx context.Context, r *ledger.Record, why strin
 	r.Approval = ledger.ApprovalRefused
 	err = x.end(ctx, nil, &ledger.Refusal{Number: fault.NotApproved, Text: why})
 	if errors.Is(err, ledger.ErrLost) {
-		return nil // somebody else ended it
+		return nil // it was ended meanwhile
 	}
 	return err
 }

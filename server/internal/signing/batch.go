@@ -70,8 +70,8 @@ func ends(no *ledger.Refusal) bool {
 	return no.Number == fault.WrongCredentials || no.Number == fault.CertificateLocked || no.Number == fault.CertificateNotUsable || no.Number == fault.SigningFailed || no.Number == fault.NotApproved
 }
 
-// signOne signs an item of several. What goes wrong with one document of a
-// batch, and is not ours, is that document's error.
+// signOne signs one item of several. A failure that is due to a document of a batch, and not
+// ours, is that document's error.
 func (x *run) signOne(ctx context.Context, it *documents.Item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
 	if it.Refused != nil {
 		return nil, it.Refused

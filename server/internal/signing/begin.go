@@ -47,7 +47,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	}
 	paid := x.paid
 	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
-		if (x.starts > 1 || x.secrets.Kept != nil) && len(x.made) == 0 { // somebody was at it before
+		if (x.starts > 1 || x.secrets.Kept != nil) && len(x.made) == 0 { // an earlier run may have used the key
 			if err := intent.Abandon(ctx, tx, r.ID, now, &x.tookOver); err != nil {
 				return err
 			}
@@ -173,12 +173,12 @@ var (
 	errClientGone = &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the client certificate that the request came with is not registered any more"}
 )
 
-// otherStanding is the end of a record whose certificate is not what the log says.
+// otherStanding ends a record whose certificate differs from the log.
 func otherStanding(err error) error {
 	return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: keys.ErrStanding.Text, Err: errors.New(err.Error())} // not the fault that other calls answer with
 }
 
-// judgeStanding judges a certificate as it is now.
+// judgeStanding checks the certificate's current standing.
 func (x *run) judgeStanding(now enroll.Standing) error {
 	if err := x.usable(now); err != nil {
 		return err

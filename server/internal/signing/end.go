@@ -16,7 +16,7 @@ import (
 )
 
 // end is the one way in which a record ends: DONE with what was signed, or
-// ERROR with a refusal, told to whoever waits. A record that was never stored
+// ERROR with a refusal, with its callback. A record that was never stored
 // is stored in its end. One that another worker has taken over stays as it is:
 // ledger.ErrLost.
 func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) error {
@@ -50,7 +50,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		switch {
 		case !r.Stored:
-			return x.insertEnded(ctx, tx, no)
+			return x.insertEnded(ctx, tx)
 		case no != nil:
 			return x.storeError(ctx, tx, no)
 		}
@@ -70,8 +70,8 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *ledger.Refusal) 
 	return nil
 }
 
-// refuse ends a record for the reason that an error gives. Trouble of our own
-// is told with the request's id.
+// refuse ends a record for the reason that an error gives. For errors of our own the text has
+// only the request's id.
 func (x *run) refuse(ctx context.Context, err error) (*ledger.Record, error) {
 	var no *ledger.Refusal
 	if !errors.As(err, &no) {
@@ -89,7 +89,7 @@ func (x *run) refuse(ctx context.Context, err error) (*ledger.Record, error) {
 
 // insertEnded stores a record that is in ERROR before it was ever stored: there
 // is no charge to give back and no intent to settle.
-func (x *run) insertEnded(ctx context.Context, tx *store.Tx, no *ledger.Refusal) error {
+func (x *run) insertEnded(ctx context.Context, tx *store.Tx) error {
 	if err := x.insert(ctx, tx, x.events().Failed()); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 	return x.settled(ctx, tx, intent.Signed, x.signedEvents(out)...)
 }
 
-// peopleEnd settles what belongs to those who were asked to sign.
+// peopleEnd ends what belongs to the people who were asked to sign.
 func (x *run) peopleEnd(ctx context.Context, tx *store.Tx) error {
 	if !x.record.ByPeople() {
 		return nil
@@ -156,7 +156,7 @@ func (x *run) peopleEnd(ctx context.Context, tx *store.Tx) error {
 	return x.DropWork(ctx, tx, x.record)
 }
 
-// settled closes the intents that the work on a record left open, and tells of it.
+// settled closes the intents that the run left open, and logs the end.
 func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events ...audit.Event) error {
 	if err := x.closeIntents(ctx, tx); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (x *run) signatureEvents(out *signedDocument, index int) []audit.Event {
 	return x.events().Signature(out.Signed, out.level, x.achieved(out), index)
 }
 
-// achieved is the level that a record shows: LTV is LT with what Acrobat wants
-// to see, in a PDF.
+// achieved is the level that a record shows: LTV is LT with the VRI entries that Acrobat looks
+// for, in a PDF.
 func (x *run) achieved(out *signedDocument) string {
 	if x.record.Type == "pades" && x.record.Options.Level == "LTV" && out.level == "LT" {
 		return "LTV"
@@ -209,8 +209,8 @@ func (x *run) queueCallback(ctx context.Context, tx *store.Tx, r *ledger.Record)
 	})
 }
 
-// Told is what a callback carries that tells of a state of a record: the record as it
-// was then, however late that is.
+// Told is what a callback about a state of a record carries: the record as it was then, however
+// late the callback is.
 func (s *Service) Told(ctx context.Context, id string, state ledger.State, at time.Time) (any, error) {
 	r, err := s.ByID(ctx, id)
 	if err != nil {
@@ -219,9 +219,8 @@ func (s *Service) Told(ctx context.Context, id string, state ledger.State, at ti
 	return s.Render(r.When(state, at)), nil
 }
 
-// Delete removes a record with its files, details and personal data. The audit log
-// keeps that it was there, and still verifies. No key is used for the record any more
-// when it returns.
+// Delete removes a record with its files, details and personal data. The audit log keeps that
+// it existed, and still verifies. When it returns, no key is used for the record any more.
 func (s *Service) Delete(ctx context.Context, account, id string) error {
 	r, err := s.Find(ctx, account, id)
 	if err != nil {

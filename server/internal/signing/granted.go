@@ -13,17 +13,17 @@ import (
 	"rogito.dev/rogito/server/internal/signing/request"
 )
 
-// Grant is the holder's word, judged once and used a little later: the password
-// was right, and so was the one-time password where one is asked for. It is
-// secret, and good while neither of them is replaced.
+// Grant is the holder's consent, checked once and used a little later: the password was right,
+// and so was the one-time password where one is required. It is secret, and valid until either
+// is replaced.
 type Grant struct {
 	Certificate string `json:"certificate"`
 	Password    string `json:"password"`
 	Version     string `json:"version"` // of password and device
 }
 
-// Grant judges a holder's word for a caller who will use it, as Submit does.
-// Faults carry the codes of records (110, 112, 116) too.
+// Grant checks a holder's password and code for the caller who will use the key, as Submit
+// does. Faults carry the codes of records (110, 112, 116) too.
 func (s *Service) Grant(ctx context.Context, certificate, password, otp string, from request.Caller) (*Grant, error) {
 	cred, err := s.keys.ByID(ctx, certificate)
 	if err != nil {
@@ -36,10 +36,9 @@ func (s *Service) Grant(ctx context.Context, certificate, password, otp string, 
 	return s.grant(ctx, s.keys, req, cred.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
 }
 
-// GrantUnseen judges the word of somebody who gives a username before it is known
-// who will use the key; nil where nobody has that username, who is judged as if
-// they existed. What the security level asks of a caller is judged in
-// SubmitGranted.
+// GrantUnseen checks a password and a code before it is known who will use the key. cred is nil
+// for an unknown username, which takes the same time. What the security level asks of the
+// caller is checked in SubmitGranted.
 func (s *Service) GrantUnseen(ctx context.Context, cred *keys.Credential, username, password, otp string) (*Grant, error) {
 	req, account := &request.Request{Username: username, Password: password, OTP: otp}, ""
 	if cred != nil {
@@ -63,8 +62,8 @@ func (s *Service) grant(ctx context.Context, at *keys.Store, req *request.Reques
 	return &Grant{Certificate: cred.ID, Password: req.Password, Version: cred.Version()}, nil
 }
 
-// SubmitGranted is Submit on the strength of a grant. Whatever may have changed
-// since is judged again, as for every signature.
+// SubmitGranted is Submit with a grant. Everything that may have changed since is checked
+// again, as for every signature.
 func (s *Service) SubmitGranted(ctx context.Context, req *request.Request, g *Grant, from request.Caller) (*ledger.Record, error) {
 	cred, cert, err := s.recall(ctx, g, from)
 	if cred != nil {

@@ -12,10 +12,9 @@ import (
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
-// signEach signs the items of a record and hands on what became of each, in
-// their order. With a key that is here they are signed one after another. A
-// provider signs many digests in one call: there items are worked on side by
-// side up to where they want a value.
+// signEach signs the items of a record and passes on each result, in order. With a key that is
+// here they are signed one after another. A provider signs many digests in one call, so there
+// the items are prepared in parallel up to the point where they need a value.
 func (x *run) signEach(ctx context.Context, params ades.SignParams, done func(it *documents.Item, signed *signedDocument, uses int, err error) error) error {
 	if x.remote == nil {
 		for _, it := range x.docs.Items {
@@ -39,11 +38,11 @@ func (x *run) signEach(ctx context.Context, params ades.SignParams, done func(it
 	return nil
 }
 
-// groupBytes bounds the documents that are worked on side by side: they lie in
-// memory or in temporary files until all of them are signed.
+// groupBytes bounds the documents prepared in parallel: they are in memory or temporary files
+// until all of them are signed.
 const groupBytes = 64 << 20
 
-// turn is the work on one item, which stops wherever it wants a signature value.
+// turn is the work on one item, which stops wherever it needs a signature value.
 type turn struct {
 	it     *documents.Item
 	next   func() (*rogito.Draft, bool)
@@ -54,7 +53,7 @@ type turn struct {
 	err    error
 }
 
-// newTurn begins nothing yet.
+// newTurn starts nothing yet.
 func (x *run) newTurn(ctx context.Context, it *documents.Item, params ades.SignParams) (t *turn, stop func()) {
 	t = &turn{it: it}
 	t.next, stop = iter.Pull(func(yield func(*rogito.Draft) bool) {
@@ -78,7 +77,7 @@ func (x *run) signGroup(ctx context.Context, items []*documents.Item, params ade
 	var drafts []*rogito.Draft
 	most, size := x.remote.Most(), int64(0)
 	if x.record.Options.SignsFields() {
-		most = 1 // it is prepared anew for each field, and waits for room then
+		most = 1 // it is prepared again for each field, and waits for room then
 	}
 	prepare := func(t *turn) {
 		if d, ok := t.next(); ok {

@@ -14,12 +14,12 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// A value that a key has made is never thrown away because it cannot be stored. It is tried
-// again while the caller or the worker waits, and else kept with the secrets of its record, or in
-// memory where the database takes nothing either. Whoever goes on with the record makes the
-// same draft, as of the same time, and takes the value that was made for its digest.
+// A signature value is never discarded because it cannot be stored. Storing is retried while
+// the caller or the worker waits; after that the value is kept with the secrets of its record,
+// or in memory while the database takes no writes. The next run on the record makes the same
+// draft, with the same time, and uses the value that was made for its digest.
 
-// had is the value that was made for a digest before; nil where there is none.
+// had is the value that was made for a digest earlier; nil if there is none.
 func (x *run) had(digest []byte) []byte {
 	if x.secrets.Kept == nil {
 		return nil
@@ -34,7 +34,7 @@ func (x *run) had(digest []byte) []byte {
 	return nil
 }
 
-// later gives a record back with the values that were made for it.
+// later releases a record together with the values that were made for it.
 func (x *run) later(ctx context.Context, c job.Claim, out job.Outcome) error {
 	secrets := x.secrets
 	if x.kept = len(x.values) > 0; x.kept {
@@ -56,7 +56,7 @@ func (x *run) later(ctx context.Context, c job.Claim, out job.Outcome) error {
 	return err
 }
 
-// waits leaves the record of a call to the workers, and is what the caller is told.
+// waits leaves the record of a call to the workers, and returns the caller's error.
 func (x *run) waits(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(disk.Reclaiming(context.WithoutCancel(ctx)), settleLimit)
 	defer cancel()

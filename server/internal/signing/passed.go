@@ -15,17 +15,16 @@ import (
 	"rogito.dev/rogito/server/internal/signing/request"
 )
 
-// A provider whose credentials are not stored here gets those that come with a
-// call: a username that is not of this server goes there. Its password is in the
-// memory of this process and nowhere else. A record that waits is worked on here,
-// under a lease that lasts as long as the process; whoever takes it over later can
-// only end it.
+// A provider whose credentials are not stored here is used with those of the call: a username
+// that this server does not know is one of the provider's. The password is only in the memory
+// of this process, so a record that waits is held under a lease that lasts as long as the
+// process; another worker that takes it over later can only end it in error.
 
 // passedKey is a key whose name and password came with a call.
 type passedKey struct{ remote.Signer }
 
-// passes is the provider that a call goes to with the username and password that it
-// brings; nil where the username is of this server, or no provider is asked like that.
+// passes is the provider that the call's username and password are for; nil if this server
+// knows the username, or no provider works like that.
 func (s *Service) passes(ctx context.Context, req *request.Request, account string) (remote.Accounts, error) {
 	for _, p := range s.config.Providers {
 		named, ok := p.(remote.Accounts)
@@ -41,7 +40,7 @@ func (s *Service) passes(ctx context.Context, req *request.Request, account stri
 	return nil, nil
 }
 
-// passThrough judges a call by asking the provider.
+// passThrough authorizes a call by asking the provider.
 func (s *Service) passThrough(ctx context.Context, p remote.Accounts, req *request.Request, account string) (*keys.Credential, *enroll.Certificate, *passedKey, error) {
 	if err := idempotency.ClaimFrom(ctx).Hold(ctx); err != nil {
 		return nil, nil, nil, err
@@ -107,12 +106,12 @@ func (x *run) workPassed(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runLimit)
 		defer cancel()
 		defer work.close()
-		err := work.once(ctx)
+		err := work.workOn(ctx)
 		if err == nil || errors.Is(err, ledger.ErrLost) || errors.Is(err, fault.NotFound) {
 			return
 		}
 		work.config.Log.WarnContext(ctx, "work on a signature failed", "record", work.record.ID, "error", err)
-		if _, err := work.refuse(ctx, err); err != nil { // whoever takes it over ends it
+		if _, err := work.refuse(ctx, err); err != nil { // the worker that takes it over ends it
 			work.config.Log.ErrorContext(ctx, "end a signature", "record", work.record.ID, "error", err)
 		}
 	})

@@ -38,8 +38,8 @@ type Work struct{ x *run }
 // Record that is worked on.
 func (w *Work) Record() *ledger.Record { return w.x.record }
 
-// SubmitPeople takes in a request that people sign: a record that waits for its
-// validation, paid for. more is done in its transaction.
+// SubmitPeople accepts a request that people sign: a record that waits for its validation, paid
+// for. more runs in its transaction.
 func (s *Service) SubmitPeople(ctx context.Context, req *request.PeopleRequest, from request.Caller, persons []*ledger.Person, more func(*store.Tx, *ledger.Record) error) (*ledger.Record, error) {
 	r := s.newRecord(&request.Request{Options: req.Options, Title: req.Title, Description: req.Description, Callback: req.Callback}, from)
 	r.CertificateType, r.Persons = req.Type, persons
@@ -76,8 +76,8 @@ func (s *Service) SubmitPeople(ctx context.Context, req *request.PeopleRequest, 
 	return r, nil
 }
 
-// Documents fetches and checks those of a record that is new, and hands them out as they
-// will be signed.
+// Documents fetches and checks the documents of a new record, and returns them as they will be
+// signed.
 func (w *Work) Documents(ctx context.Context) ([]ades.Source, error) {
 	x := w.x
 	if err := w.open(ctx); err != nil {
@@ -93,7 +93,7 @@ func (w *Work) Documents(ctx context.Context) ([]ades.Source, error) {
 	return all, nil
 }
 
-// open opens what waits sealed with the record, and its inputs.
+// open unseals the secrets of the record and opens its inputs.
 func (w *Work) open(ctx context.Context) (err error) {
 	x := w.x
 	if x.secrets, err = x.OpenSecrets(x.record); err != nil {
@@ -103,7 +103,7 @@ func (w *Work) open(ctx context.Context) (err error) {
 	return x.docs.Load(ctx)
 }
 
-// SentOut is the step after validation: from now on people may sign. more is done in its
+// SentOut is the step after validation: from now on people may sign. more runs in its
 // transaction.
 func (w *Work) SentOut(ctx context.Context, more func(*store.Tx) error) error {
 	x := w.x
@@ -121,8 +121,8 @@ func (w *Work) SentOut(ctx context.Context, more func(*store.Tx) error) error {
 	})
 }
 
-// Current opens the documents as they are now, after making sure that they are what the
-// acts before left.
+// Current opens the documents as they are now, after checking that they are what the previous
+// acts made.
 func (w *Work) Current(ctx context.Context) ([]ades.Source, error) {
 	x := w.x
 	if err := w.open(ctx); err != nil {
@@ -152,11 +152,11 @@ type Key struct {
 	Version     string // of the credential, as the person was judged by
 }
 
-// own is the key of an act that no credential guards: that of the seal, or one made for
-// the act.
+// own reports whether an act is signed with a key without a credential: that of the seal, or
+// one made for the act.
 func (x *run) own() bool { return x.record.ByPeople() && x.cred != nil && x.cred.ID == "" }
 
-// Use has the acts of this work signed with a key.
+// Use sets the key that the acts of this work are signed with.
 func (w *Work) Use(ctx context.Context, k *Key) error {
 	x := w.x
 	x.cert, x.cred, x.key = k.Certificate, k.Credential, k.Signer
@@ -188,14 +188,13 @@ func (w *Work) Sign(ctx context.Context, index int, src ades.Source, o pades.Opt
 	return made, x.events().Signature(out, level.String(), level.String(), index), err
 }
 
-// Keep stores a document as an act left it; it has no row yet.
+// Keep stores what an act made of a document; it has no row yet.
 func (w *Work) Keep(ctx context.Context, index int, src ades.Source) (*ledger.File, error) {
 	return w.x.docs.StoreWork(ctx, index, src)
 }
 
-// Acted ends an act: what it made takes the place of what was there. last: everybody has
-// acted. more changes the person in the same transaction; it gets the uses of keys that
-// led to it.
+// Acted ends an act: its documents replace the previous ones. last: everybody has acted. more
+// changes the person in the same transaction; it gets the uses of keys that led to the act.
 func (w *Work) Acted(ctx context.Context, made []*ledger.File, last bool, events []audit.Event, more func(tx *store.Tx, intents []string, at time.Time) error) error {
 	x := w.x
 	ctx = context.WithoutCancel(ctx)
@@ -247,13 +246,13 @@ func (w *Work) Acted(ctx context.Context, made []*ledger.File, last bool, events
 	return nil
 }
 
-// Idle gives the record back: nothing is to be done.
+// Idle releases the record: there is nothing to do.
 func (w *Work) Idle(ctx context.Context) error {
 	return w.x.db.Write(ctx, func(tx *store.Tx) error { return ledger.StoreIdle(ctx, tx, w.x.record, w.x.lease) })
 }
 
-// Close ends a record that everybody has signed. From LT on a document time-stamp is
-// over all of it.
+// Close ends a record that everybody has signed. From LT on, a document time-stamp covers all
+// of it.
 func (w *Work) Close(ctx context.Context, all []ades.Source) error {
 	x := w.x
 	r := x.record
@@ -281,8 +280,8 @@ func (w *Work) Close(ctx context.Context, all []ades.Source) error {
 	return x.end(ctx, out, nil)
 }
 
-// Stop ends a record that waits, in ERROR, whoever may be working on it: what they make
-// is not stored any more. more is done in the same transaction.
+// Stop ends a waiting record in ERROR. A worker that has it under way can no longer store its
+// result. more runs in the same transaction.
 func (s *Service) Stop(ctx context.Context, r *ledger.Record, no *ledger.Refusal, more func(*store.Tx) error) error {
 	x := s.newRun(r, nil)
 	x.lease = job.NewLease()
@@ -316,12 +315,12 @@ func (s *Service) Tell(ctx context.Context, tx *store.Tx, r *ledger.Record) erro
 	return s.newRun(r, nil).queueCallback(ctx, tx, r)
 }
 
-// Wake has the workers of records look for work once a transaction commits.
+// Wake wakes the workers of records once a transaction commits.
 func (s *Service) Wake(tx *store.Tx) { s.jobs.Wake(tx, ledger.Table) }
 
-// JudgeOwn judges a person who signs with a certificate of their own: the credentials
-// first, then its state, then what its security level asks for, of which a page can
-// present a password and a code.
+// JudgeOwn authorizes a person who signs with a certificate of their own: the credentials
+// first, then its state, then what its security level asks for, as far as a page can present
+// it: a password and a code.
 func (s *Service) JudgeOwn(ctx context.Context, account, username, password, otp string) (*keys.Credential, *enroll.Certificate, error) {
 	wrong := func(code fault.Code, text string) error {
 		f := fault.New(code, "%s", text)

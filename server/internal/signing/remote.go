@@ -17,10 +17,10 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// A key at a provider is used by sending digests there. Everything before that
-// can be done again without harm. Once digests were sent, only an answer tells
-// what became of them: without one the provider may have signed, and nothing is
-// sent a second time, by this process or by another that takes the record over.
+// A key at a provider is used by sending digests there. Everything before that can be
+// repeated without harm. Once digests were sent, only an answer shows the outcome: without
+// one the provider may have signed, and nothing is sent a second time, by this process or by
+// another that takes the record over.
 
 // remoteKey is a key at a provider, for the work on one record.
 type remoteKey struct {
@@ -36,9 +36,8 @@ type remoteKey struct {
 // answer.
 const maxSilent = 3
 
-// openRemote opens what the password holds of a key at a provider, or takes what
-// came with the call, and asks the provider what it thinks of the key. For other
-// keys it does nothing.
+// openRemote opens the login of a key at a provider with the password, or uses the one that
+// came with the call, and asks the provider about the key. It does nothing for other keys.
 func (x *run) openRemote(ctx context.Context) error {
 	if x.cred.Remote == "" {
 		return nil
@@ -58,9 +57,8 @@ func (x *run) openRemote(ctx context.Context) error {
 	return x.checkRevoked(ctx)
 }
 
-// checkRevoked asks for the revocation data that a level will carry before the
-// provider is asked to sign: where it says that the certificate cannot be used,
-// nothing is signed.
+// checkRevoked fetches the revocation data that the level needs before the provider is asked to
+// sign: nothing is signed with a certificate that it says is unusable.
 func (x *run) checkRevoked(ctx context.Context) error {
 	if x.config.Revoked == nil || x.record.Options.TargetLevel() < ades.LevelLT {
 		return nil
@@ -111,7 +109,7 @@ type holderTokens struct {
 	key   *keys.Remote
 }
 
-// Turn waits until nobody else renews them.
+// Turn waits until no other goroutine renews them.
 func (t holderTokens) Turn(ctx context.Context) (leave func(), err error) {
 	return t.store.RemoteTurn(ctx, t.id)
 }
@@ -127,8 +125,8 @@ func (t holderTokens) Replace(ctx context.Context, version []byte, tokens any) e
 	return err
 }
 
-// askProvider has drafts signed at the provider, but for those that were signed before. An
-// error is about all of them. expect is how many are still to come, these among them.
+// askProvider has drafts signed at the provider, except those signed earlier. An error is about
+// all of them. expect is how many signatures are still to come, these included.
 func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect int) ([]remote.Value, error) {
 	all := make([]remote.Value, len(drafts))
 	var rest []*rogito.Draft
@@ -153,8 +151,8 @@ func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect in
 	return all, nil
 }
 
-// sendDrafts sends at most as many as the provider signs at once. With the values come
-// the intents that they were asked for by.
+// sendDrafts sends as many drafts as the provider signs at once. It returns the values with the
+// intents that they were requested under.
 func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int) (values []remote.Value, uses []string, err error) {
 	k := x.remote
 	if k.silent >= maxSilent {
@@ -199,7 +197,7 @@ func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int
 	return nil, nil, providerRefusal(err)
 }
 
-// settleValues gives the intents of digests for which no value came their outcome.
+// settleValues records the outcome of the intents whose digests got no value.
 func (x *run) settleValues(values []remote.Value) {
 	k, uses, answered := x.remote, x.uses, false
 	for i, v := range values {
@@ -219,7 +217,7 @@ func (x *run) settleValues(values []remote.Value) {
 // unanswered says of an error that no answer came, or that none was waited for.
 func unanswered(e *remote.Error) bool { return e.Kind == remote.Unknown || e.Kind == remote.Unreached }
 
-// outcomeOf is what became of an intent that led to no value.
+// outcomeOf is the outcome of an intent without a value.
 func outcomeOf(e *remote.Error) string {
 	if e.Kind == remote.Unknown {
 		return intent.Unknown
@@ -239,7 +237,7 @@ func (x *run) endIntents(outcome string, ids ...string) {
 	x.made, x.uses = slices.DeleteFunc(x.made, gone), slices.DeleteFunc(slices.Clone(x.uses), gone)
 }
 
-// providerRefusal is the end of a record at a provider; other errors are what
+// providerRefusal is how an error of a provider ends a record; other errors are returned as
 // they are.
 func providerRefusal(err error) error {
 	var said *remote.Error
@@ -262,8 +260,8 @@ func providerRefusal(err error) error {
 	return no
 }
 
-// checkUnsent refuses to go on with a record whose digests went to a provider
-// under a worker that is gone.
+// checkUnsent refuses to continue a record whose digests an earlier worker had sent to a
+// provider.
 func (x *run) checkUnsent(ctx context.Context) error {
 	if x.cred.Remote == "" {
 		return nil

@@ -35,7 +35,7 @@ type run struct {
 	remote   *remoteKey    // nil: the key is here
 	passed   *passedKey    // nil: what the key is used with is stored here
 
-	tookOver  bool           // from somebody who may have used the key
+	tookOver  bool           // from a run that may have used the key
 	made      []string       // intents of this run that count, by their ids
 	uses      []string       // intents that are open, by their ids; none: the work is settled
 	closing   []closing      // intents whose outcome is known, and not stored yet
@@ -46,14 +46,13 @@ type run struct {
 	unsure    bool           // whether it has one
 	committed func() bool    // the caller cannot end the work any more; nil in a worker
 
-	told ledger.Events // what the log tells of the record
+	logged ledger.Events // builds the record's events
 
 	starts, failures int // of the work on the record, this one counted as started
 }
 
-// close ends the work on a record. Uses of the key that were permitted and came
-// to nothing, since the record was taken over or deleted, are over: a change may
-// be waiting for them.
+// close ends the work on a record. Uses of the key that were permitted but never happened,
+// since the record was taken over or deleted, are settled: a change may be waiting for them.
 func (x *run) close() {
 	if len(x.uses)+len(x.closing) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
@@ -146,7 +145,7 @@ func (x *run) proceed(ctx context.Context) (err error) {
 	return x.signAndEnd(ctx)
 }
 
-// validated is the step after validation, told to whoever waits. A record that
+// validated is the step after validation, with its callback. A record that
 // waits for an approval gives its lease back: the approval brings the work.
 func (x *run) validated(ctx context.Context) error {
 	return x.storeValidated(ctx, ledger.WaitSign, ledger.StoreValidated, func(tx *store.Tx) error {

@@ -52,10 +52,9 @@ type Biller interface {
 
 // Tokens knows the tokens of accounts.
 type Tokens interface {
-	// HasToken has the transaction fail with an error where an account's token
-	// exists no more.
+	// HasToken makes the transaction fail where an account's token no longer exists.
 	HasToken(ctx context.Context, tx *store.Tx, account, id string, otherwise error) error
-	// Stands says whether a token is what the log tells of it.
+	// Stands reports whether a token matches the log.
 	Stands(ctx context.Context, account, id string) (bool, error)
 	// Apart says whether two tokens of an account share no ancestor.
 	Apart(ctx context.Context, account, former, id string) (bool, error)
@@ -79,18 +78,17 @@ type Config struct {
 	Gatherer     ades.Gatherer               // for LT and above
 	Sandbox      bool
 	Providers    map[string]remote.Provider // of remote keys
-	// Revoked says whether a certificate is revoked or suspended, by the revocation
-	// data that can be had now; empty where nothing says so. Nil: nobody is asked.
+	// Revoked says whether a certificate is revoked or suspended, by the revocation data
+	// available now; empty where nothing says so. Nil: it is not checked.
 	Revoked func(ctx context.Context, leaf []byte, chain [][]byte) (string, error)
 	// Signer says what is known of a certificate that signs.
 	Signer func(context.Context, *enroll.Certificate) *ledger.Signer
-	// Waits is told, in the same transaction, of a record that waits for an
-	// approval from there on.
+	// Waits runs in the transaction in which a record begins to wait for an approval.
 	Waits func(context.Context, *store.Tx, *ledger.Record) error
-	// Ended is told of every record that reached its end here; nil: nobody is.
+	// Ended, where set, is called for every record that ended here.
 	Ended func(*ledger.Record)
-	// OwnStamp is told of every request to a time-stamp authority that a caller
-	// chose; nil: nobody is.
+	// OwnStamp, where set, is called after every request to a time-stamp authority that a
+	// caller chose.
 	OwnStamp func(tsp.Server, time.Duration, error)
 	Now      func() time.Time
 	Log      *slog.Logger

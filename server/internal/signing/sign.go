@@ -58,9 +58,8 @@ func (x *run) signInCall(asked context.Context) (*ledger.Record, error) {
 	return x.refuse(ctx, err)
 }
 
-// signAndEnd signs what was validated and ends the record, in a call and in a
-// worker alike. What was signed and cannot be stored is tried again for as long as a
-// lease lasts.
+// signAndEnd signs what was validated and ends the record, for calls and workers alike. If the
+// result cannot be stored, storing is retried for as long as a lease lasts.
 func (x *run) signAndEnd(ctx context.Context) error {
 	out, err := x.sign(ctx)
 	if err != nil {
@@ -119,8 +118,8 @@ func (x *run) signParams() (ades.SignParams, error) {
 // valueFunc gets the signature value of a draft.
 type valueFunc = func(context.Context, *rogito.Draft) ([]byte, error)
 
-// signItem signs one item through the front door of the library, which reads
-// and checks what it made. A PDF is signed once for each field asked for.
+// signItem signs one item through rogito.SignWith, which reads back and checks its result. A
+// PDF is signed once for each field asked for.
 func (x *run) signItem(ctx context.Context, it *documents.Item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
 	in, options, err := x.docs.LibraryOptions(ctx, it, rogito.Options{SignParams: params, Stamper: x.stamper(), Gatherer: x.config.Gatherer})
 	if err != nil {

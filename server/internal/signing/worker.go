@@ -26,7 +26,7 @@ func (s *Service) Work(ctx context.Context, c job.Claim) error {
 	x := s.newRun(&ledger.Record{ID: c.ID, AccountID: c.Account}, nil)
 	x.lease, x.starts, x.failures = c.Lease, c.Starts, c.Failures
 	defer x.close()
-	if err := x.once(ctx); err != nil {
+	if err := x.workOn(ctx); err != nil {
 		return x.retryOrFail(ctx, c, err)
 	}
 	return nil
@@ -43,9 +43,9 @@ func (s *Service) WorkOnce(ctx context.Context) error {
 // process each time must not do so for ever.
 const maxStarts = 20
 
-// once works on a record that is ours. What its caller is to be told about is
-// told here; an error is trouble of our own.
-func (x *run) once(ctx context.Context) (err error) {
+// workOn works on a record whose lease we hold. It reports outcomes to the client itself; an
+// error is trouble of our own.
+func (x *run) workOn(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -69,11 +69,11 @@ func (x *run) once(ctx context.Context) (err error) {
 	return err
 }
 
-// believed is how long a token counts that was held against the log, as it does for calls.
+// believed is how long a token counts after it was checked against the log, as for calls.
 const believed = 5 * time.Second
 
-// askedStill refuses a record whose token, or whose approver's, was deleted since, though
-// a row of it is there again. The call that asked has looked a moment ago.
+// askedStill refuses a record whose token, or whose approver's, was deleted since the request,
+// even if its row was restored. A call that signs at once has checked a moment ago.
 func (x *run) askedStill(ctx context.Context) error {
 	if x.record.ApprovedBy == "" && x.config.Now().Sub(x.record.CreatedAt) < believed {
 		return nil
@@ -111,9 +111,9 @@ func (x *run) waitLonger() time.Duration {
 	return min(x.config.Lease<<min(x.starts-1, 20), longestPause)
 }
 
-// retryOrFail decides what becomes of a record whose work failed for a reason of our
-// own: another try after a pause, and the third failure is its end. Work that
-// was cut short by our own stop is begun again at once, by whoever is first.
+// retryOrFail decides about a record whose work failed for a reason of our own: it is tried
+// again after a pause, and the third failure ends it. Work cut short by our own shutdown is
+// taken up at once, by the first worker.
 func (x *run) retryOrFail(ctx context.Context, c job.Claim, cause error) error {
 	if errors.Is(cause, ledger.ErrLost) || errors.Is(cause, fault.NotFound) {
 		return nil

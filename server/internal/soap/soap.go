@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto"
 	"crypto/tls"
 	"encoding/xml"
 	"errors"
@@ -16,8 +17,9 @@ import (
 	"net/http/httptrace"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/server/internal/remote"
@@ -36,9 +38,7 @@ type Config struct {
 type Client struct {
 	config Config
 	http   *http.Client
-
-	mu   sync.Mutex
-	next time.Time // when the next call may go out
+	pace   *rate.Limiter // of calls
 }
 
 // New returns a client.
@@ -53,7 +53,11 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{config: c, http: client}, nil
+	pace := rate.NewLimiter(rate.Inf, 1)
+	if c.PerSecond > 0 {
+		pace.SetLimit(rate.Limit(c.PerSecond))
+	}
+	return &Client{config: c, http: client, pace: pace}, nil
 }
 
 // Element of a request. Absent ones are left out: an empty text is not.
@@ -124,7 +128,7 @@ func (f *Fault) Unread() bool {
 // Call calls an operation. It fails with a *Fault, or with an error that wraps
 // ErrUnsent, ErrSilent or ErrUnreadable.
 func (c *Client) Call(ctx context.Context, operation string, body []Element) (*Answer, error) {
-	if err := c.turn(ctx); err != nil {
+	if err := c.pace.Wait(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnsent, err)
 	}
 	begin := time.Now()
@@ -140,27 +144,6 @@ func (c *Client) Call(ctx context.Context, operation string, body []Element) (*A
 	}
 	c.config.Observe(operation, outcome, time.Since(begin))
 	return a, err
-}
-
-// turn waits until another call may go out.
-func (c *Client) turn(ctx context.Context) error {
-	if c.config.PerSecond == 0 {
-		return nil
-	}
-	c.mu.Lock()
-	now := time.Now()
-	at := c.next
-	if at.Before(now) {
-		at = now
-	}
-	c.next = at.Add(time.Duration(float64(time.Second) / c.config.PerSecond))
-	c.mu.Unlock()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(at.Sub(now)):
-		return nil
-	}
 }
 
 // maxAnswer bounds what a service may answer: a hundred values of 8,192 bits in
@@ -247,6 +230,42 @@ func endsEarly(err error, text []byte) bool {
 	return len(text) == 0 || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) && syntax.Offset >= bytes.LastIndexByte(text, '<')
 }
 
+// Ask calls an operation that signs nothing: whatever fails is an error of package remote, a
+// fault what refusal makes of it.
+func (c *Client) Ask(ctx context.Context, operation string, body []Element, refusal func(*Fault) error) (*Answer, error) {
+	a, err := c.Call(ctx, operation, body)
+	var fault *Fault
+	switch {
+	case errors.As(err, &fault):
+		return nil, refusal(fault)
+	case errors.Is(err, ErrUnreadable):
+		return nil, unreadable(err, operation)
+	case err != nil:
+		return nil, remote.NoAnswer(err, operation)
+	}
+	return a, nil
+}
+
+func unreadable(err error, operation string) *remote.Error {
+	return remote.Errorf(remote.Refused, err, "the provider's answer cannot be read (%s)", operation)
+}
+
+// HashName is a hash function as services name it; only SHA-2 is signed.
+func HashName(h crypto.Hash) (string, error) {
+	switch h.Size() {
+	case 32:
+		return "SHA256", nil
+	case 48:
+		return "SHA384", nil
+	case 64:
+		return "SHA512", nil
+	}
+	return "", remote.Errorf(remote.Refused, nil, "a key at a provider signs with SHA-256, SHA-384 or SHA-512 only")
+}
+
+// SessionLife is how long a session is used: they last three minutes.
+const SessionLife = 150 * time.Second
+
 // Signing is the error of a call that may have signed. A fault is a refusal where
 // known makes it one; another comes from somewhere on the way to the key.
 func Signing(err error, known func(*Fault) *remote.Error, operation string) error {
@@ -260,7 +279,7 @@ func Signing(err error, known func(*Fault) *remote.Error, operation string) erro
 	case errors.Is(err, ErrUnsent):
 		return remote.NoAnswer(err, operation)
 	case errors.Is(err, ErrUnreadable):
-		return remote.Errorf(remote.Refused, err, "the provider's answer cannot be read (%s)", operation)
+		return unreadable(err, operation)
 	}
 	return remote.Silent(err, "its answer did not come")
 }

@@ -77,9 +77,9 @@ func setInURL(address, name string) bool {
 	return err == nil && u.Query().Has(name)
 }
 
-// keep says whether a connection is good after an error. One to a server that turned
-// read-only, or whose session is not ours any more, would fail again and again; and
-// where one of them is with a server that was demoted, the others may be too.
+// keep reports whether a connection is usable after an error. One to a server that became
+// read-only, or to another session than ours, would fail again and again; and if one leads to a
+// demoted server, the others may too.
 func keep(others *pgxpool.Pool, err *pgconn.PgError) bool {
 	if slices.Contains(elsewhere, err.Code) {
 		if others != nil {
@@ -168,8 +168,8 @@ func again(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || slices.Contains(elsewhere, e.Code))
 }
 
-// postgresError tells a database that cannot be reached, takes no writes, is out of space
-// or made somebody wait for too long from a mistake of ours.
+// postgresError distinguishes a database that is unreachable, read-only, full or slow from a
+// mistake of ours.
 func postgresError(err error) error {
 	var refused *pgconn.PgError
 	var dial *pgconn.ConnectError

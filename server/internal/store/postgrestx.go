@@ -135,7 +135,7 @@ func (r postgresTxRow) Scan(dest ...any) error {
 	return postgresError(r.tx.flush(r.ctx, statement{query: r.query, args: r.args, take: scan}))
 }
 
-// answered returns when everything that was asked has been judged. Whoever judges
+// answered returns when everything that was asked has been judged. A judge
 // may ask further.
 func (t *postgresTx) answered(ctx context.Context) error {
 	for t.asked {

@@ -113,7 +113,7 @@ func (e *sqliteEngine) close() {
 	_ = e.writes.Close() // the last connection folds the log back into the file
 }
 
-// sqliteError tells a storage that is out of order from a mistake of ours.
+// sqliteError distinguishes broken storage from a mistake of ours.
 func sqliteError(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -88,7 +88,7 @@ func (c *keepingConn) stmt(ctx context.Context, query string) *keptStmt {
 	}
 	p, err := c.sqliteConn.PrepareContext(ctx, unnamed(query))
 	if err != nil {
-		return nil // whoever runs it sees why
+		return nil // running it gives the error
 	}
 	inner, ok := p.(sqliteStmt)
 	if !ok {
@@ -101,7 +101,7 @@ func (c *keepingConn) stmt(ctx context.Context, query string) *keptStmt {
 	return s
 }
 
-// unnamed writes ? for $1, $2 and so on where each stands once, in their order. The
+// unnamed writes ? for $1, $2 and so on where each occurs once, in order. The
 // driver asks SQLite for the name of every parameter each time it is bound, and
 // compares; it is spared where there is none.
 func unnamed(query string) string {

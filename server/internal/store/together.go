@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Together has all who ask for the same at the same time share one reading. It
-// remembers nothing: a reading begins after the last of those has asked, so that
-// nobody is told less than what was so when he asked.
+// Together lets simultaneous callers share one reading. It caches nothing: a reading begins
+// after the last of its callers has asked, so nobody sees a value older than the moment of
+// their call.
 type Together[T any] struct {
 	mu      sync.Mutex
 	waiting map[string]*reading[T] // not begun yet
@@ -23,7 +23,7 @@ type reading[T any] struct {
 
 var errNotRead = errors.New("the reading was broken off")
 
-// Read reads what a key stands for, or waits for another who is about to.
+// Read reads the value of a key, or waits for a reading that is about to begin.
 func (g *Together[T]) Read(ctx context.Context, key string, load func(context.Context) (T, error)) (T, error) {
 	g.mu.Lock()
 	if r := g.waiting[key]; r != nil {
@@ -40,8 +40,8 @@ func (g *Together[T]) Read(ctx context.Context, key string, load func(context.Co
 	r := &reading[T]{done: make(chan struct{}), err: errNotRead}
 	g.waiting[key] = r
 	g.mu.Unlock()
-	// Whoever has a request at hand gets to ask: of 32 clients four to ten
-	// share a reading, which takes up to a third of what their requests cost otherwise.
+	// Let other requests that are ready to run join: of 32 clients four to ten share a
+	// reading, which saves up to a third of what their requests cost otherwise.
 	runtime.Gosched()
 	g.mu.Lock()
 	delete(g.waiting, key)

@@ -31,11 +31,10 @@ type carried struct {
 // it is rolled back.
 func (t *Tx) OnCommit(fn func()) { t.after = append(t.after, fn) }
 
-// Carry hands a value on to the writes that share this one's commit and come after
-// it, and has settle store it before the commit, once for all of them: that of the
-// last value. Whoever needs it asks Carried before the database, and must not
-// change it: a write that is rolled back leaves the value of before. On PostgreSQL,
-// where no writes share a commit, settle is called at once.
+// Carry hands a value on to the later writes that share this one's commit, and has settle store
+// the last one before the commit, once for all. A write that needs the value asks Carried
+// before the database, and must not modify it: a write that is rolled back leaves the previous
+// value. On PostgreSQL, where writes share no commit, settle is called at once.
 func (t *Tx) Carry(value any, settle func(tx *Tx) error) error {
 	if t.postgres != nil {
 		return settle(t)
@@ -82,10 +81,9 @@ func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query stri
 	return err
 }
 
-// Ask is Later for a query of one row, which judge reads. Where judge does not
-// like it, the transaction fails with its error: at the latest before anything
-// is committed. Several that follow one another are one statement on PostgreSQL;
-// Answered has them judged now. Judge may ask further.
+// Ask is Later for a query of one row, which judge reads. An error of judge fails the
+// transaction, at the latest before the commit. Consecutive queries are one statement on
+// PostgreSQL; Answered has them judged now. Judge may ask further.
 func (t *Tx) Ask(ctx context.Context, judge func(Row) error, query string, args ...any) error {
 	if t.postgres != nil {
 		t.postgres.ask(query, args, judge)
@@ -102,14 +100,14 @@ func (t *Tx) Answered(ctx context.Context) error {
 	return postgresError(t.postgres.answered(ctx))
 }
 
-// Share takes locks of these names until the transaction ends, beside others who
-// share them. What was changed under Alone is seen by the statements after it.
+// Share takes locks of these names, shared with others, until the transaction ends. Later
+// statements see what was changed under Alone.
 func (t *Tx) Share(ctx context.Context, names ...string) error {
 	return t.lock(ctx, "pg_advisory_xact_lock_shared", names...)
 }
 
-// Alone takes a lock of that name until the transaction ends, alone. Who waits
-// for it is not overtaken by those who share: a lock on a row would be.
+// Alone takes a lock of that name, exclusively, until the transaction ends. Shared locks do not
+// overtake it, as they would with a lock on a row.
 func (t *Tx) Alone(ctx context.Context, name string) error {
 	return t.lock(ctx, "pg_advisory_xact_lock", name)
 }

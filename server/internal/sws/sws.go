@@ -6,7 +6,6 @@ package sws
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -99,20 +98,12 @@ func credentials(l remote.Login, device int, otp, session string) soap.Element {
 
 // call calls an operation that signs nothing: whatever fails is a refusal.
 func (p *Provider) call(ctx context.Context, l remote.Login, operation string, body ...soap.Element) (*soap.Answer, error) {
-	a, err := p.soap.Call(ctx, operation, body)
-	var fault *soap.Fault
-	switch {
-	case errors.As(err, &fault):
-		if no := refusal(fault, l.Secrets(), operation); no != nil {
-			return nil, no
+	return p.soap.Ask(ctx, operation, body, func(f *soap.Fault) error {
+		if no := refusal(f, l.Secrets(), operation); no != nil {
+			return no
 		}
-		return nil, remote.Errorf(remote.Refused, err, "the provider refused (%s): %s", operation, remote.Clean(remote.Hide(fault.Words, l.Secrets())))
-	case errors.Is(err, soap.ErrUnreadable):
-		return nil, remote.Errorf(remote.Refused, err, "the provider's answer cannot be read (%s)", operation)
-	case err != nil:
-		return nil, remote.NoAnswer(err, operation)
-	}
-	return a, nil
+		return remote.Errorf(remote.Refused, f, "the provider refused (%s): %s", operation, remote.Clean(remote.Hide(f.Words, l.Secrets())))
+	})
 }
 
 // Hello asks for the state of the service.
@@ -209,12 +200,8 @@ func (p *Provider) Open(ctx context.Context, l remote.Login) (remote.Signer, err
 	return s, remote.CheckKey(s.cert.PublicKey)
 }
 
-const (
-	// most digests go into one call.
-	most = 100
-	// sessionLife is how long a session is used: they last three minutes.
-	sessionLife = 150 * time.Second
-)
+// most digests go into one call.
+const most = 100
 
 // signer is a device, ready to be used. Two calls at once under one session fail
 // there: it makes one after another.
@@ -236,14 +223,12 @@ func (s *signer) Most() int { return most }
 // NeedsPSS says no: the service signs PKCS #1 v1.5.
 func (s *signer) NeedsPSS() bool { return false }
 
-var hashNames = map[int]string{32: "SHA256", 48: "SHA384", 64: "SHA512"}
-
 // Sign has digests signed in one call, under a session where a one-time password
 // has to last for further ones.
 func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, error) {
-	hash := hashNames[r.Hash.Size()]
-	if hash == "" {
-		return nil, remote.Errorf(remote.Refused, nil, "a key at a provider signs with SHA-256, SHA-384 or SHA-512 only")
+	hash, err := soap.HashName(r.Hash)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.ready(ctx, r.More || r.Expect > len(r.Digests)); err != nil {
 		return nil, err
@@ -271,7 +256,7 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 // is wanted.
 func (s *signer) ready(ctx context.Context, more bool) (err error) {
 	switch {
-	case !s.login.Coded || s.login.Session != "" && time.Since(s.opened) < sessionLife:
+	case !s.login.Coded || s.login.Session != "" && time.Since(s.opened) < soap.SessionLife:
 		return nil
 	case s.spent:
 		return remote.Errorf(remote.Refused, nil, "the one-time password was used for the signatures before, and its session is over")
@@ -313,7 +298,7 @@ func (s *signer) list(ctx context.Context, hash string, r remote.Request) ([][]b
 		body = append(body, soap.Element{Name: name, Text: soap.Base64(sent)})
 	}
 	body = append(body, soap.Element{Name: "preferences", In: soap.Text("hashAlgorithm", hash)})
-	// Whoever waits may hang up: what was sent is sent, and its end is wanted.
+	// Once sent, the request is followed to its end even if the caller hangs up.
 	a, err := s.p.soap.Call(context.WithoutCancel(ctx), operation, body)
 	if err != nil {
 		return nil, soap.Signing(err, func(f *soap.Fault) *remote.Error { return refusal(f, s.login.Secrets(), operation) }, operation)

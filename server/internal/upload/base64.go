@@ -92,8 +92,8 @@ func (d *base64Reader) fill() {
 	d.clean = append(d.clean[:0], d.clean[whole:]...)
 }
 
-// clear decodes a piece as it is where nothing has to be sifted out of it: most of
-// a document in the standard alphabet.
+// clear decodes a piece directly where nothing has to be filtered out of it, as in most
+// documents.
 func (d *base64Reader) clear(p []byte) bool {
 	if len(p) == 0 || len(p)%4 != 0 || len(d.clean) > 0 || d.padded > 0 {
 		return false

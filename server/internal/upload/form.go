@@ -74,8 +74,8 @@ func folders(p *multipart.Part, name string) string {
 	return strings.TrimSuffix(whole, name)
 }
 
-// formError tells what the client did from what befell us: the reader's own
-// errors (a limit, a lost connection) pass through.
+// formError separates the client's mistakes from the reader's own errors (a limit, a lost
+// connection), which pass through.
 func formError(err error) error {
 	var syn *SyntaxError
 	if errors.As(err, &syn) {

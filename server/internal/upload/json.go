@@ -34,9 +34,8 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Text }
 // pieceSize is how much of a body is read at once.
 const pieceSize = 32 << 10
 
-// ReadJSON reads one JSON value. What it returns is the value with a mark in
-// place of every long string; hand it to Unmarshal. The errors are
-// *SyntaxError, ErrTooLong, or what r answered.
+// ReadJSON reads one JSON value, and returns it with a mark in place of every long string, for
+// Unmarshal. The errors are *SyntaxError, ErrTooLong, or those of r.
 func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
 	t := &turnReader{r: r}
 	defer t.end()
@@ -55,7 +54,7 @@ func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
 	return v, nil
 }
 
-// longName finds a mark that stands for a name: names set aside cannot be told
+// longName finds a mark in place of a name: names set aside cannot be told
 // apart, so that a duplicate would pass.
 func (s *Spool) longName(v jsontext.Value) bool {
 	for rest := []byte(v); s.mark != ""; {
@@ -86,7 +85,7 @@ func check(v jsontext.Value) error {
 	return nil
 }
 
-// whyInvalid reads once more what is not acceptable, for the words.
+// whyInvalid reads unacceptable JSON once more, for the error's text.
 func whyInvalid(v jsontext.Value) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	if err := dec.SkipValue(); err != nil {
@@ -95,8 +94,8 @@ func whyInvalid(v jsontext.Value) error {
 	return syntax("body is not valid JSON: more than one value")
 }
 
-// holdsNUL finds the character that databases cannot keep in a text. Grammar
-// allows it as an escape only.
+// holdsNUL finds U+0000, which databases cannot store in a text. The grammar allows it as an
+// escape only.
 func holdsNUL(v []byte) bool {
 	for {
 		i := bytes.Index(v, []byte(`\u0000`))
@@ -205,7 +204,7 @@ func (s *Spool) unmarshalString(dec *jsontext.Decoder, p *string) error {
 	return nil
 }
 
-// lookup finds the long text that a mark stands for.
+// lookup finds the long text of a mark.
 func (s *Spool) lookup(t Text) (Text, bool) {
 	if s.mark == "" || t.Len() > int64(len(s.mark)+10) {
 		return Text{}, false
@@ -228,7 +227,7 @@ func (s *Spool) marked(str string) (Text, bool) {
 	return s.texts[n], true
 }
 
-// Text is the text that a JSON string of this body stands for, long or short;
+// Text is the text of a JSON string of this body, long or short;
 // false where v is no string.
 func (s *Spool) Text(v jsontext.Value) (Text, bool) {
 	text, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(v))

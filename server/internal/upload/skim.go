@@ -14,8 +14,8 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// skimmer copies JSON, keeping count and setting long strings aside. It does
-// not know the grammar: check does, on the copy.
+// skimmer copies JSON, counting its values and setting long strings aside. It does not check
+// the grammar: check does, on the copy.
 type skimmer struct {
 	spool  *Spool
 	r      *bufio.Reader
@@ -53,7 +53,7 @@ const skeletonTimes = 4
 
 var errCrowded = errors.New("all bodies together are too large")
 
-// pay asks for a part of the memory that all share, where a skeleton grows long.
+// pay reserves a part of the shared memory when a skeleton grows long.
 func (k *skimmer) pay() error {
 	if len(k.out) <= max(shortFree, k.paid) {
 		return nil
@@ -98,8 +98,8 @@ func (k *skimmer) byte(c byte) error {
 	return nil
 }
 
-// string copies a string up to its closing quote. Should it grow long, what was
-// copied is taken back and the whole is set aside, unescaped piece by piece.
+// string copies a string up to its closing quote. If it grows long, the copy is undone and the
+// whole string is set aside, unescaped piece by piece.
 func (k *skimmer) string() error {
 	start := len(k.out)
 	if len(k.out) > k.spool.limits.Memory/2 {
@@ -133,8 +133,8 @@ func (k *skimmer) string() error {
 	}
 }
 
-// piece copies a string up to its closing quote, which last is for, or until out has
-// so many bytes and the next one begins a character.
+// piece copies a string up to its closing quote, reported by last, or until out has that many
+// bytes and the next one begins a character.
 func (k *skimmer) piece(most int) (last bool, err error) {
 	half := false // of a character: the next escape is its other half
 	for {
@@ -159,8 +159,8 @@ func (k *skimmer) piece(most int) (last bool, err error) {
 	}
 }
 
-// escape copies what stands behind a backslash, and tells whether it is the first
-// half of a character. Grammar is for others: here it must not be cut.
+// escape copies what follows a backslash, and reports whether it is the first half of a
+// surrogate pair. It does not validate; it only must not cut one in two.
 func (k *skimmer) escape() bool {
 	rest, _ := k.r.Peek(5)
 	if len(rest) > 0 && rest[0] != 'u' {
@@ -172,9 +172,8 @@ func (k *skimmer) escape() bool {
 	return half
 }
 
-// ordinary is how many bytes at the start of b are ASCII that a JSON string has
-// as it is: no control character, quote, backslash or part of a rune. Eight are
-// looked at together.
+// ordinary is how many bytes at the start of b are plain ASCII of a JSON string: no control
+// character, quote, backslash or part of a longer rune. It looks at eight bytes at a time.
 func ordinary(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	n := 0
@@ -191,7 +190,7 @@ func ordinary(b []byte) int {
 	return n
 }
 
-// mark stands for a long string that was set aside.
+// mark puts a mark in place of a long string that was set aside.
 func (k *skimmer) mark(start int, src ades.Source) {
 	n := len(k.spool.texts)
 	k.spool.texts = append(k.spool.texts, Text{src: src, spool: k.spool})

@@ -60,7 +60,7 @@ func (t Text) String(limit int) (string, error) {
 	return string(b), err
 }
 
-// Content reads what the text stands for: a file's bytes, or what its base64
+// Content reads the content of the text: a file's bytes, or what its base64
 // decodes to (padded or not, URL-safe or not, white space ignored).
 func (t Text) Content() io.Reader {
 	if t.raw {
@@ -82,7 +82,7 @@ func (t Text) head() string {
 	return string(b[:n])
 }
 
-// dataURL is the length of what stands before the base64 in a data: URL (RFC
+// dataURL is the length of what precedes the base64 in a data: URL (RFC
 // 2397), as browsers make them of files; 0 where a text is none.
 func dataURL(head string) int64 {
 	if len(head) < 5 || !strings.EqualFold(head[:5], "data:") {
@@ -95,7 +95,7 @@ func dataURL(head string) int64 {
 	return int64(len(before)) + 1
 }
 
-// NotBase64 says why a text that is not base64 is none, as far as it shows.
+// NotBase64 guesses why a text is not base64.
 func (t Text) NotBase64() string {
 	head := strings.TrimSpace(t.head())
 	switch {

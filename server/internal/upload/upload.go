@@ -29,9 +29,8 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 )
 
-// heldTotal bounds the memory of all spools together beyond what is short in
-// each: a usual document costs less in memory than in a file, but a crowd of
-// requests must not fill the memory.
+// heldTotal bounds the memory of all spools together, beside a little for each: a usual
+// document costs less in memory than in a file, but many requests must not fill the memory.
 const heldTotal = 64 << 20
 
 var held = semaphore.NewWeighted(heldTotal)
@@ -69,7 +68,7 @@ func (l Limits) withDefaults() Limits {
 // that all share: nearly all bodies.
 const shortFree = 256 << 10
 
-// ours is trouble of our own, such as a full disk, not of who sent the body.
+// ours marks trouble of our own, such as a full disk, as opposed to the client's.
 func ours(err error) error { return fault.Storage(fmt.Errorf("spool: %w", err)) }
 
 // Spool holds what one request brought. It is not safe for concurrent use
@@ -77,7 +76,7 @@ func ours(err error) error { return fault.Storage(fmt.Errorf("spool: %w", err)) 
 type Spool struct {
 	dir     string
 	limits  Limits
-	mark    string // what stands in the skeleton for a long string, with a number after it
+	mark    string // replaces a long string in the skeleton, with a number after it
 	texts   []Text
 	readers json.Options // of what is decoded, made when first needed
 	mu      sync.Mutex
@@ -112,10 +111,9 @@ func (s *Spool) giveBack(n int64) {
 	s.held -= n
 }
 
-// append puts bytes at the end of the file, which is made when it is first
-// needed. It has no name any more, so that the system frees it however the
-// process ends. All pieces share it: a body of thousands of them must not take
-// thousands of files.
+// append puts bytes at the end of the file, which is made when it is first needed and unlinked
+// at once, so that the system frees it however the process ends. All pieces share it, since a
+// body may have thousands of them.
 func (s *Spool) append(p []byte) (at int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +137,8 @@ func (s *Spool) append(p []byte) (at int64, err error) {
 	return at, nil
 }
 
-// Write gives a writer for one more piece of data: in memory while it is
-// short, on disk when it grows.
+// Write returns a writer for one more piece of data, in memory while it is short and on disk
+// when it grows.
 func (s *Spool) Write() *Writer { return &Writer{spool: s} }
 
 // WriteSized is Write for a piece of about n bytes.
@@ -189,7 +187,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// grow makes room in memory for n bytes, or says that there is none.
+// grow makes room in memory for n bytes, or reports that there is none.
 func (w *Writer) grow(n int) bool {
 	if n <= cap(w.mem) {
 		return true
@@ -236,7 +234,7 @@ func (w *Writer) Source() ades.Source {
 	return io.NewSectionReader(&scattered{w.spool.file, slices.Clone(w.parts)}, 0, w.size)
 }
 
-// scattered reads a piece that others were written between.
+// scattered reads a piece whose parts in the file are interleaved with others.
 type scattered struct {
 	file  *os.File
 	parts []extent

@@ -85,7 +85,7 @@ type tokenAnswer interface {
 	grants() (scopes []string, expire time.Time)
 }
 
-// sameToken shows a token's answer again, whole, to whoever could have asked for
+// sameToken shows a token's answer again, whole, to a caller who could have asked for
 // the token.
 func sameToken[D tokenAnswer](s *Accounts) api.Replay[D] {
 	return func(ctx context.Context, r idempotency.Replay) (api.Reply[D], error) {

@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
 
-// RegisterApprovals adds the operations of whoever approves signatures.
+// RegisterApprovals adds the operations of those who approve signatures.
 func RegisterApprovals(a *api.API, s *Signatures) {
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/approvals", ID: "listApprovals", Tag: signatureTag,

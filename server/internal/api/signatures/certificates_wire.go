@@ -13,7 +13,7 @@ import (
 // rawValue is a member that its operation reads itself.
 type rawValue struct{ Value jsontext.Value }
 
-// UnmarshalJSONFrom keeps the value as it stands.
+// UnmarshalJSONFrom keeps the value as it is.
 func (v *rawValue) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	b, err := dec.ReadValue()
 	v.Value = b.Clone()

@@ -63,7 +63,7 @@ func formOrJSON(body *api.Upload[signatureRequest]) (map[string]jsontext.Value, 
 	return members, files, nil
 }
 
-// fieldValue is a field of a form as the member that it stands for; nil where it is
+// fieldValue is a field of a form as the member that it means; nil where it is
 // empty.
 func fieldValue(p upload.Part, spool *upload.Spool) (jsontext.Value, error) {
 	if p.Text.Len() == 0 {

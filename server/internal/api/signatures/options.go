@@ -9,7 +9,7 @@ import (
 	"rogito.dev/rogito/server/internal/signing/request"
 )
 
-// signatureOptions stands for the options of a request in the document. They
+// signatureOptions describes the options of a request in the document. They
 // are read in package signing, whose table the schema is made of. A null is as
 // good as an absent one, an option of another format is accepted and without
 // effect, an unknown one is error 625.

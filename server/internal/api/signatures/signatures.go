@@ -161,7 +161,7 @@ func (s *Signatures) sign(ctx context.Context, kind keys.Kind, in *signInput) (a
 	return s.created(r), nil
 }
 
-// created is the answer to a request: what went wrong stands in the message.
+// created is the answer to a request: what went wrong is in the message.
 func (s *Signatures) created(r *ledger.Record) api.Reply[signatureRecord] {
 	reply := api.Created(s.wire(r, true))
 	switch {

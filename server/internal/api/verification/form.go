@@ -19,7 +19,7 @@ import (
 
 // Page writes the verdicts on the documents of one form.
 type Page interface {
-	// Begin is told how many there are.
+	// Begin gets their number.
 	Begin(n int)
 	// More is asked before each but the first; a refusal is the verdict on it and
 	// on all behind it.

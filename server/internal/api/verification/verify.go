@@ -36,7 +36,7 @@ type Verify struct {
 	Seal func(ctx context.Context, pdf []byte, lang paper.Lang) ([]byte, error)
 	// SealJSON signs a report in JSON, as JAdES, in the name of the server.
 	SealJSON func(ctx context.Context, text []byte) ([]byte, error)
-	// Judged is told of every verdict; nil: nobody is.
+	// Judged, where set, is called with every verdict.
 	Judged func(report.Indication)
 }
 

@@ -148,7 +148,7 @@ func (p *Provider) obtain(ctx context.Context, form url.Values) (Tokens, error) 
 	return t, nil
 }
 
-// printable says that a token can stand in a header.
+// printable says that a token can be sent in a header.
 func printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
 }

@@ -76,7 +76,7 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 		if err := r.Before(ctx); err != nil {
 			return nil, err
 		}
-		// Whoever waits may hang up: what was sent is sent, and its end is wanted.
+		// Once sent, the request is followed to its end even if the caller hangs up.
 		a, err := s.p.post(context.WithoutCancel(ctx), s.p.config.URL+"/signatures/signHash", "application/json", token, body, secretsOf(in))
 		switch {
 		case errors.Is(err, errNotSent):

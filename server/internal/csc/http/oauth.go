@@ -14,7 +14,7 @@ import (
 )
 
 // mountOAuth mounts what applications call in the OAuth flow (8.4). Its page,
-// /csc/oauth2/authorize, is for people, and stands with theirs.
+// /csc/oauth2/authorize, is a page for people, and is with those.
 func (s *Service) mountOAuth(a *api.API) {
 	for path, h := range map[string]func(r *http.Request, c *cscserver.Client, form url.Values) (int, any, error){
 		"/csc/oauth2/token": s.token, "/csc/oauth2/revoke": s.revokeToken, "/csc/oauth2/pushed_authorize": s.push,

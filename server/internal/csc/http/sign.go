@@ -94,7 +94,7 @@ func (c *call) plain() error {
 	return nil
 }
 
-// derNull is the NULL that stands for no parameters (RFC 4055, 2.1), in base64.
+// derNull is the NULL for absent parameters (RFC 4055, 2.1), in base64.
 const derNull = "BQA="
 
 // job is one signature that is wanted.
@@ -168,7 +168,7 @@ func (s *Service) guarded(ctx context.Context, from request.Caller, r *cscserver
 	return s.one(ctx, from, r, i, j, most)
 }
 
-// lost stands for a record whose id is not known.
+// lost is the id of a record that is not known.
 const lost = "unknown"
 
 // one makes a record of a job, or looks at the one that waited for an approval.

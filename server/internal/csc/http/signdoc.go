@@ -81,7 +81,7 @@ type docRequest struct {
 	} `json:"signed_props"`
 }
 
-// docJob is a job, and where its result stands in the answer.
+// docJob is a job, and where its result goes in the answer.
 type docJob struct {
 	job
 	detached bool

@@ -94,7 +94,7 @@ func (s *Service) markClient(c *Client) []byte {
 	return sum[:]
 }
 
-// Applications are the clients, as the audit log is held against them.
+// Applications are the clients, as the audit log keeps track of them.
 var Applications = &audit.Register{
 	Kind: "csc-client", Table: "csc_clients", Key: "id", Name: "client",
 	Select: `select id, mac from csc_clients`,

@@ -23,7 +23,7 @@ import (
 const pushedPrefix = "urn:ietf:params:oauth:request_uri:"
 
 // maxPushed is how many requests of a client without a secret are kept at a time:
-// whoever knows its name can push some.
+// anyone who knows its name can push some.
 const maxPushed = 1000
 
 func mayPush(ctx context.Context, tx *store.Tx, c *Client) error {
@@ -97,8 +97,8 @@ func (s *Service) Asked(ctx context.Context, v url.Values) (*Request, error) {
 		if err != nil {
 			return fmt.Errorf("csc: read request: %w", err)
 		}
-		// What the client asked for, and for nobody else: whoever can write to the
-		// database changes nothing of it between the page and the holder's word.
+		// Sealed for this client, so that write access to the database changes nothing of it
+		// between the page and the holder's consent.
 		if err := s.unseal(uri, requestOwner(client, expires), sealed, r); err != nil {
 			return Invalid("Invalid parameter request_uri").Because(err)
 		}
@@ -147,15 +147,15 @@ func (s *Service) use(ctx context.Context, tx *store.Tx, r *Request) error {
 	if err != nil {
 		return err
 	}
-	if err = s.once(ctx, tx, "csc-request-used", "", s.hash(r.pushed)); errors.Is(err, audit.ErrTwice) {
+	if err = s.useOnce(ctx, tx, "csc-request-used", "", s.hash(r.pushed)); errors.Is(err, audit.ErrTwice) {
 		return Invalid("Invalid parameter request_uri")
 	}
 	return err
 }
 
-// once has the log say that a secret was used that is good once, whatever its row
-// says: one that was put back is not good again.
-func (s *Service) once(ctx context.Context, tx *store.Tx, kind, account string, hash []byte) error {
+// useOnce logs the use of a secret that is good only once. A restored row does not make it good
+// again.
+func (s *Service) useOnce(ctx context.Context, tx *store.Tx, kind, account string, hash []byte) error {
 	return s.audit.Once(ctx, tx, audit.Event{Account: account, Record: hex.EncodeToString(hash[:16]), Kind: kind, Log: "used, and not good any more"})
 }
 
@@ -164,7 +164,7 @@ func (s *Service) Decline(ctx context.Context, r *Request) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error { return s.use(ctx, tx, r) })
 }
 
-// consent is what a code stands for.
+// consent is what a code was given for.
 type consent struct {
 	Account     string         `json:"account"`
 	Certificate string         `json:"certificate"`
@@ -189,7 +189,7 @@ func (s *Service) Consent(ctx context.Context, r *Request, username, password, o
 		return "", err
 	}
 	if r.Scope == ScopeService {
-		grant = nil // whoever has the token still needs the password
+		grant = nil // the token alone is not enough: signing needs the password
 	}
 	code := newSecret("csc_")
 	expires := store.Millis(s.config.Now().Add(codeLife))
@@ -244,8 +244,8 @@ type Tokens struct {
 	token string
 }
 
-// Exchange gives a token for a code. Whoever shows a code uses it up, and a code
-// that is shown twice ends what it was given for (RFC 6749, 4.1.2).
+// Exchange gives a token for a code. Presenting a code uses it up, and presenting it twice ends
+// what was given for it (RFC 6749, 4.1.2).
 func (s *Service) Exchange(ctx context.Context, c *Client, code, redirect, verifier string) (*Tokens, error) {
 	var out *Tokens
 	var verdict error
@@ -270,7 +270,7 @@ func (s *Service) Exchange(ctx context.Context, c *Client, code, redirect, verif
 			return fmt.Errorf("csc: read code: %w", err)
 		}
 		if n == 1 {
-			if err = s.once(ctx, tx, "csc-code-used", g.account, hash); err != nil && !errors.Is(err, audit.ErrTwice) {
+			if err = s.useOnce(ctx, tx, "csc-code-used", g.account, hash); err != nil && !errors.Is(err, audit.ErrTwice) {
 				return err
 			}
 		}
@@ -394,7 +394,7 @@ func (s *Service) Refresh(ctx context.Context, c *Client, refresh string) (*Toke
 		case err != nil:
 			return fmt.Errorf("csc: read refresh token: %w", err)
 		case n == 1:
-			if err = s.once(ctx, tx, "csc-refresh-used", g.account, hash); err != nil && !errors.Is(err, audit.ErrTwice) {
+			if err = s.useOnce(ctx, tx, "csc-refresh-used", g.account, hash); err != nil && !errors.Is(err, audit.ErrTwice) {
 				return err
 			}
 		}

@@ -18,7 +18,7 @@ type Request struct {
 	State       string   `json:"state,omitempty"`
 	Scope       string   `json:"scope"`
 	Challenge   string   `json:"challenge"`
-	Credential  string   `json:"credential,omitempty"` // empty: of whoever logs in
+	Credential  string   `json:"credential,omitempty"` // empty: of the person who logs in
 	Signatures  int      `json:"signatures,omitempty"`
 	Hashes      [][]byte `json:"hashes,omitempty"`
 	Labels      []string `json:"labels,omitempty"` // of the documents, as many as hashes; or none

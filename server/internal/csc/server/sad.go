@@ -14,7 +14,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Authorisation is what a SAD stands for. It is sealed: the rows beside it say
+// Authorisation is what a SAD authorises. It is sealed: the rows beside it say
 // only which of the hashes were used.
 type Authorisation struct {
 	Grant       *signing.Grant `json:"grant"`
@@ -84,7 +84,7 @@ func insertHashes(ctx context.Context, tx *store.Tx, sad string, from, to int) e
 	return nil
 }
 
-// sad is a row of csc_sads with what it stands for.
+// sad is a row of csc_sads with its authorisation.
 type sad struct {
 	id, account, token, client, certificate string
 	expires                                 int64

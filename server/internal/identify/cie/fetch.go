@@ -25,7 +25,7 @@ const (
 	resolving  = 20 * time.Second        // for the same
 )
 
-// unreachable says that somebody did not answer, so nothing can be said about
+// unreachable says that an entity did not answer, so nothing can be said about
 // what the answer would have been.
 type unreachable struct {
 	what string

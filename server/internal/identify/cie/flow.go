@@ -41,7 +41,7 @@ type pending struct {
 // rules, and that of the earlier ones.
 var fiscalNumbers = []string{"https://attributes.eid.gov.it/fiscal_number", "fiscal_number"}
 
-// Start sends a person to a provider, once its trust chain has been built anew.
+// Start sends a person to a provider, once its trust chain has been built again.
 func (c *CIE) Start(ctx context.Context, _ identify.Order, id string) (*identify.Departure, error) {
 	ids, err := c.providerIDs(ctx, listLife)
 	if err == nil && id != "" && !slices.Contains(ids, id) {
@@ -176,7 +176,7 @@ func (c *CIE) Finish(ctx context.Context, state []byte, answer url.Values) (*ide
 	}, nil
 }
 
-// code is what stands in an answer to this request by the provider that was
+// code is taken from an answer to this request by the provider that was
 // asked (RFC 9207: iss tells which provider answers).
 func (req pending) code(answer url.Values, now time.Time) (string, error) {
 	for _, name := range []string{"state", "iss", "code", "error"} {

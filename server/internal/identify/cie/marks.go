@@ -147,7 +147,7 @@ func otherType(kind string) bool {
 }
 
 // issuerKeys are the keys of an issuer of marks: the anchor, an intermediate of
-// the chain, or somebody with a trust chain to the same anchor.
+// the chain, or an entity with a trust chain to the same anchor.
 func (w *walk) issuerKeys(ctx context.Context, ch *chain, issuer string) (jwt.Keys, []string, time.Time, error) {
 	if issuer == ch.anchor.Sub {
 		return ch.anchor.keys, nil, ch.until(), nil

@@ -17,7 +17,7 @@ var operators = []string{"value", "add", "default", "one_of", "subset_of", "supe
 const maxValues = 256
 
 // mergePolicies joins the policies that superiors set for one entity type, the
-// anchor's first (section 6.1.4.1). A subordinate may narrow what stands above
+// anchor's first (section 6.1.4.1). A subordinate may narrow what is above
 // it, and what contradicts it is an error.
 func mergePolicies(policies []map[string]object) (map[string]object, error) {
 	merged := map[string]object{}
@@ -81,7 +81,7 @@ func mergeOperator(operator string, above, below any) (any, error) {
 	return both, nil
 }
 
-// checkRules refuses operators that cannot stand together (section 6.1.3.1).
+// checkRules refuses operators that contradict each other (section 6.1.3.1).
 func checkRules(rules object) error {
 	lists := map[string][]any{}
 	for _, operator := range []string{"add", "one_of", "subset_of", "superset_of"} {

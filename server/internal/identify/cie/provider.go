@@ -44,7 +44,7 @@ func (c *CIE) known(ctx context.Context, id string) (*provider, error) {
 	return c.resolve(ctx, id)
 }
 
-// resolve builds the trust chain of a provider anew and keeps the outcome.
+// resolve builds the trust chain of a provider and caches the outcome.
 func (c *CIE) resolve(ctx context.Context, id string) (*provider, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolving)
 	defer cancel()

@@ -56,7 +56,7 @@ type keySet struct {
 	Keys []jsontext.Value `json:"keys"`
 }
 
-// constraints limit what may stand below a superior (section 6.2).
+// constraints limit what may be below a superior (section 6.2).
 type constraints struct {
 	MaxPathLength *int `json:"max_path_length"`
 	Naming        *struct {
@@ -67,7 +67,7 @@ type constraints struct {
 }
 
 // parseStatement reads a statement that issuer makes about subject. Nil keys
-// mean that it is a configuration, signed by a key that stands in itself.
+// mean that it is a configuration, signed by a key that it contains.
 func parseStatement(raw, issuer, subject string, keys jwt.Keys, now time.Time) (*statement, error) {
 	if keys == nil {
 		claims, err := jwt.Peek(raw)

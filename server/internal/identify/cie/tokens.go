@@ -47,7 +47,7 @@ type idToken struct {
 	Exp    seconds  `json:"exp"`
 }
 
-// idTokenCheck is what an ID token is held against.
+// idTokenCheck is what an ID token is checked against.
 type idTokenCheck struct {
 	clientID    string
 	request     pending

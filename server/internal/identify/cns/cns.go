@@ -4,7 +4,7 @@
 //
 // It takes no agreement with anybody: the issuers are on the Italian trusted
 // list, as services that verify identities (IdV) and are recognised at national
-// level. Whoever else issues certificates that look like a card's is on no such
+// level. Others who issue certificates that look like a card's are on no such
 // list, which is why neither system roots nor the anchors of signatures count.
 package cns
 
@@ -201,9 +201,9 @@ func files(b ades.Bundle) []identify.File {
 	return out
 }
 
-// holder reads who a card is of. The fiscal code stands before the slash of the
+// holder reads who a card is of. The fiscal code is before the slash of the
 // common name, or after TINIT- in the serial number, and nowhere else; where it
-// stands in both it is the same.
+// is in both it is the same.
 func holder(subject pkix.Name) (a identify.Attributes, ok bool) {
 	all := map[string][]string{}
 	for _, rdn := range subject {

@@ -8,7 +8,7 @@ import (
 )
 
 // FromHeader reads the certificates (DER) that a proxy hands on: PEM,
-// URL-encoded, or the byte sequence of RFC 9440. A header that stands there
+// URL-encoded, or the byte sequence of RFC 9440. A header that occurs
 // twice is none: one of the two may be the client's.
 func FromHeader(values []string) [][]byte {
 	if len(values) != 1 || len(values[0]) > 64<<10 {

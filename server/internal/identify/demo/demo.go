@@ -1,5 +1,5 @@
 // Package demo has made-up identity providers for SPID, CIE and CNS, with which
-// a sandbox can be tried without an agreement with anybody. Whoever reaches them
+// a sandbox can be tried without an agreement with anybody. Anyone who reaches them
 // can be anybody: the server starts them for identify.demo alone, and in a sandbox
 // alone.
 package demo

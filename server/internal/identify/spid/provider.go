@@ -106,7 +106,7 @@ func (s *SPID) load(ctx context.Context, src *source, again bool) *loaded {
 		return old
 	}
 	defer src.loading.Unlock()
-	if now := src.now.Load(); now != old { // somebody else has read it by now
+	if now := src.now.Load(); now != old { // it has been read meanwhile
 		return now
 	}
 	next := &loaded{read: s.now(), next: s.now().Add(refresh)}

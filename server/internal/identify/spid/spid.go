@@ -75,7 +75,7 @@ type Billing struct {
 // DefaultLevel is what the configuration asks for unless it says otherwise.
 const DefaultLevel = 2
 
-// Deps are what the method stands on.
+// Deps are what the method needs.
 type Deps struct {
 	Client    *http.Client // for metadata; the guarded one
 	Now       func() time.Time
@@ -233,7 +233,7 @@ func withCountry(number string) string {
 
 // readKey reads the key and its certificates. The first certificate in the
 // file need not be that of the key: while a key is replaced, the old and the
-// new certificate stand there together.
+// new certificate are there together.
 func (s *SPID) readKey() error {
 	text, err := os.ReadFile(s.cfg.Key)
 	if err != nil {

@@ -29,7 +29,7 @@ type Party struct {
 	Name   string // for people
 }
 
-// User is whom a passkey stands for.
+// User is the person of a passkey.
 type User struct {
 	ID   string // that the passkey brings back
 	Name string // an address, as a browser shows it

@@ -46,7 +46,7 @@ var means = map[string]look.Text{
 	"MP23": look.T("Public payments (PagoPA)", "Pagamenti pubblici (PagoPA)"),
 }
 
-// Kind and By name a code; one that has no name here is shown as it stands.
+// Kind and By name a code; one that has no name here is shown as it is.
 func (*invoice) Kind(code string) any { return word(kinds, code) }
 
 // By names a means of payment.

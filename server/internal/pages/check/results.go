@@ -49,7 +49,7 @@ type result struct {
 	Invoice  *invoice // the signed content, where it is one
 }
 
-// overview is what stands above several.
+// overview is shown above several.
 type overview struct {
 	Class      string
 	Sign       string

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -55,10 +56,7 @@ var actions = map[enroll.State][]action{
 }
 
 func (d *Desk) certificates(v *visit) error {
-	if err := d.need(v, http.MethodGet, "certificates"); err != nil {
-		return err
-	}
-	p := &certificatesPage{Head: d.head(v, look.T("Certificates", "Certificati")), As: v.accountID(), Change: d.may(v, http.MethodPost, "certificates") && v.opens("POST /console/certificates/{id}/{action}")}
+	p := &certificatesPage{Head: d.head(v, look.T("Certificates", "Certificati")), As: v.accountID(), Change: d.may(v, http.MethodPost, "certificates") && d.mayOpen(v, "POST /console/certificates/{id}/{action}")}
 	p.Notice = notices[v.r.URL.Query().Get("done")]
 	skip, err := strconv.Atoi(v.r.URL.Query().Get("skip"))
 	if err != nil || skip < 0 || skip > 1_000_000 {
@@ -103,13 +101,7 @@ func (d *Desk) certificates(v *visit) error {
 
 // change does what was asked for to a certificate, as the API does. What cannot be
 // undone is asked about first: see acts.
-func (d *Desk) change(v *visit) error {
-	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) change(v *visit, _ url.Values) error {
 	id, what := v.r.PathValue("id"), v.r.PathValue("action")
 	do := map[string]func(ctx context.Context, account, id string) (*enroll.Certificate, error){
 		"suspend": d.Enroll.Suspend, "resume": d.Enroll.Resume,

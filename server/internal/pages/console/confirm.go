@@ -17,19 +17,18 @@ import (
 // act is what cannot be undone. It is asked about on a page of its own, which names
 // the thing and says what is lost; only the form of that page does it.
 type act struct {
-	method, segment string // scope that it needs, if any
 	// find is the thing, or why it cannot be done to it.
-	find  func(d *Desk, v *visit, id string) (*thing, error)
+	find  func(d *Desk, v *visit, id string) (*target, error)
 	title look.Text // with the name of the thing
 	loss  look.Text // what cannot be undone
 	do    look.Text // on the button
 	// reasons to choose from; none: it wants no reason.
 	reasons []reason
-	carry   func(d *Desk, v *visit, t *thing, reason string) (address, notice string, err error)
+	carry   func(d *Desk, v *visit, t *target, reason string) (address, notice string, err error)
 }
 
-// thing is what an act is done to.
-type thing struct {
+// target is what an act is done to.
+type target struct {
 	ID, Name string
 	Facts    []fact
 	Back     string // the page that one comes from
@@ -54,34 +53,34 @@ var revocations = []reason{
 
 var acts = map[string]*act{
 	"revoke": {
-		method: http.MethodPost, segment: "certificates", find: certificateIn(enroll.Done, enroll.Suspended), reasons: revocations,
+		find: certificateIn(enroll.Done, enroll.Suspended), reasons: revocations,
 		title: look.T("Revoke the certificate of %s?", "Revocare il certificato di %s?"),
 		loss: look.T("The certificate is revoked for good and its key is erased. Nobody can sign with it again, and no one can bring it back. Documents that were signed before stay signed. If you are not sure, suspend it instead.",
 			"Il certificato è revocato per sempre e la sua chiave è cancellata. Nessuno potrà più firmare con esso né ripristinarlo. I documenti già firmati restano firmati. Nel dubbio, sospendilo."),
 		do: look.T("Revoke for good", "Revoca per sempre"),
-		carry: func(d *Desk, v *visit, t *thing, reason string) (string, string, error) {
+		carry: func(d *Desk, v *visit, t *target, reason string) (string, string, error) {
 			_, err := d.Enroll.RevokeFor(v.ctx(), v.accountID(), t.ID, reason)
 			return "/console/certificates", "revoke", err
 		},
 	},
 	"cancel": {
-		method: http.MethodPost, segment: "certificates", find: certificateIn(enroll.Ordered, enroll.Registering),
+		find:  certificateIn(enroll.Ordered, enroll.Registering),
 		title: look.T("Cancel the order for %s?", "Annullare l'ordine per %s?"),
 		loss: look.T("The link of the holder ends and what was handed in is erased. The price goes back to the wallet. A new order begins from the start.",
 			"Il collegamento del titolare finisce e ciò che ha inviato viene cancellato. Il prezzo torna nel portafoglio. Un nuovo ordine ricomincia da capo."),
 		do: look.T("Cancel the order", "Annulla l'ordine"),
-		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
 			_, err := d.Enroll.Cancel(v.ctx(), v.accountID(), t.ID, "cancelled by its buyer")
 			return "/console/certificates", "cancel", err
 		},
 	},
 	"token": {
-		method: http.MethodDelete, segment: "tokens", find: (*Desk).tokenNamed,
+		find:  (*Desk).tokenNamed,
 		title: look.T("Revoke the token %s?", "Revocare il token %s?"),
 		loss: look.T("Programs that use this token, or one that it made, are refused at once. A revoked token never works again: they need a new one.",
 			"I programmi che usano questo token, o uno creato da esso, sono rifiutati subito. Un token revocato non funziona più: ne serve uno nuovo."),
 		do: look.T("Revoke the token", "Revoca il token"),
-		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
 			if err := d.Accounts.DeleteToken(v.ctx(), v.Caller, t.ID); err != nil {
 				return "", "", err
 			}
@@ -93,32 +92,32 @@ var acts = map[string]*act{
 		},
 	},
 	"stop": {
-		method: http.MethodDelete, segment: "signatures", find: (*Desk).requestThatWaits,
+		find:  (*Desk).requestThatWaits,
 		title: look.T("Cancel the request %s?", "Annullare la richiesta %s?"),
 		loss: look.T("Nobody can sign any more, the links of the signers end, and whoever was invited is told. Signatures that were given already do not count.",
 			"Nessuno potrà più firmare, i link dei firmatari finiscono e chi era stato invitato viene avvisato. Le firme già date non valgono."),
 		do: look.T("Cancel the request", "Annulla la richiesta"),
-		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/records/" + t.ID, "stop", d.Signing.Delete(v.ctx(), v.accountID(), t.ID)
 		},
 	},
 	"record": {
-		method: http.MethodDelete, segment: "signatures", find: (*Desk).recordThatEnded,
+		find:  (*Desk).recordThatEnded,
 		title: look.T("Delete the record %s?", "Eliminare la pratica %s?"),
 		loss: look.T("The documents, signed ones too, and the history are deleted. Nobody can get them back from here: download what you want to keep first.",
 			"I documenti, anche quelli firmati, e la storia vengono eliminati. Da qui nessuno potrà riaverli: scarica prima ciò che vuoi conservare."),
 		do: look.T("Delete the record", "Elimina la pratica"),
-		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/records", "record", d.Signing.Delete(v.ctx(), v.accountID(), t.ID)
 		},
 	},
 	"person": {
-		method: http.MethodPost, segment: peopleSegment, find: (*Desk).personNamed,
+		find:  (*Desk).personNamed,
 		title: look.T("Remove %s?", "Rimuovere %s?"),
 		loss: look.T("The person is logged out everywhere and cannot log in again. Tokens that the person made in the console end too, and programs that use them are refused. What the person signed or decided stays. To come back, the person has to be invited anew.",
 			"La persona viene disconnessa ovunque e non può più accedere. Finiscono anche i token che ha creato nella console, e i programmi che li usano sono rifiutati. Ciò che ha firmato o deciso resta. Per tornare deve essere invitata di nuovo."),
 		do: look.T("Remove the person", "Rimuovi la persona"),
-		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/people", "person", d.Members.Remove(v.ctx(), v.Caller, t.ID)
 		},
 	},
@@ -128,17 +127,17 @@ var acts = map[string]*act{
 		loss: look.T("Nobody can log in with it any more. Also delete it on the phone or computer that has it. Sessions that are open stay open.",
 			"Nessuno potrà più accedere con essa. Eliminala anche dal telefono o dal computer che la contiene. Le sessioni aperte restano aperte."),
 		do: look.T("Remove the passkey", "Rimuovi la passkey"),
-		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/passkeys", "unkeyed", d.Members.RemovePasskey(v.ctx(), v.Member, t.ID)
 		},
 	},
 	"template": {
-		method: http.MethodDelete, segment: "templates", find: (*Desk).templateNamed,
+		find:  (*Desk).templateNamed,
 		title: look.T("Delete the template %s?", "Eliminare il modello %s?"),
 		loss: look.T("The document and its places are deleted. Requests that were made from it go on.",
 			"Il documento e i suoi posti vengono eliminati. Le richieste già create da esso proseguono."),
 		do: look.T("Delete the template", "Elimina il modello"),
-		carry: func(d *Desk, v *visit, t *thing, _ string) (string, string, error) {
+		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/templates", "template", d.People.DropTemplate(v.ctx(), v.accountID(), t.ID)
 		},
 	},
@@ -148,7 +147,7 @@ var acts = map[string]*act{
 type confirmPage struct {
 	look.Head
 	As      string
-	Thing   *thing
+	Thing   *target
 	Loss    look.Text
 	Do      look.Text
 	Reasons []look.Option
@@ -159,11 +158,6 @@ type confirmPage struct {
 func (d *Desk) asks(name string) page {
 	a := acts[name]
 	return func(v *visit) error {
-		if a.segment != "" {
-			if err := d.need(v, a.method, a.segment); err != nil {
-				return err
-			}
-		}
 		sent := v.r.Method == http.MethodPost
 		chosen := ""
 		if sent {
@@ -212,8 +206,8 @@ func (d *Desk) asks(name string) page {
 }
 
 // certificateIn finds a certificate or an order that is in one of these states.
-func certificateIn(states ...enroll.State) func(d *Desk, v *visit, id string) (*thing, error) {
-	return func(d *Desk, v *visit, id string) (*thing, error) {
+func certificateIn(states ...enroll.State) func(d *Desk, v *visit, id string) (*target, error) {
+	return func(d *Desk, v *visit, id string) (*target, error) {
 		c, err := d.Enroll.Find(v.ctx(), v.accountID(), id)
 		if err != nil {
 			return nil, err
@@ -226,7 +220,7 @@ func certificateIn(states ...enroll.State) func(d *Desk, v *visit, id string) (*
 			return nil, err
 		}
 		l := look.Language(v.r)
-		t := &thing{ID: c.ID, Name: owner(c), Back: "/console/certificates"}
+		t := &target{ID: c.ID, Name: owner(c), Back: "/console/certificates"}
 		t.Facts = append(t.Facts, fact{look.T("Holder", "Titolare"), owner(c)}, fact{look.T("Kind", "Tipo"), kindNames[c.Kind].In(l)}, fact{look.T("State", "Stato"), certificateStates[c.State].In(l)})
 		if names[c.ID] != "" {
 			t.Facts = append(t.Facts, fact{look.T("Username", "Nome utente"), names[c.ID]})
@@ -240,7 +234,7 @@ func certificateIn(states ...enroll.State) func(d *Desk, v *visit, id string) (*
 	}
 }
 
-func (d *Desk) tokenNamed(v *visit, id string) (*thing, error) {
+func (d *Desk) tokenNamed(v *visit, id string) (*target, error) {
 	t, err := d.Accounts.FindToken(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -257,10 +251,10 @@ func (d *Desk) tokenNamed(v *visit, id string) (*thing, error) {
 	if t.ID == v.Caller.TokenID {
 		facts = append(facts, fact{look.T("Note", "Nota"), look.T("It is the token that you are logged in with: this session ends too.", "È il token con cui hai fatto l'accesso: finisce anche questa sessione.").In(look.Language(v.r))})
 	}
-	return &thing{ID: t.ID, Name: name, Back: "/console/account", Facts: facts}, nil
+	return &target{ID: t.ID, Name: name, Back: "/console/account", Facts: facts}, nil
 }
 
-func (d *Desk) requestThatWaits(v *visit, id string) (*thing, error) {
+func (d *Desk) requestThatWaits(v *visit, id string) (*target, error) {
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -271,7 +265,7 @@ func (d *Desk) requestThatWaits(v *visit, id string) (*thing, error) {
 	return d.recordThing(v, r), nil
 }
 
-func (d *Desk) recordThatEnded(v *visit, id string) (*thing, error) {
+func (d *Desk) recordThatEnded(v *visit, id string) (*target, error) {
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -282,8 +276,8 @@ func (d *Desk) recordThatEnded(v *visit, id string) (*thing, error) {
 	return d.recordThing(v, r), nil
 }
 
-func (d *Desk) recordThing(v *visit, r *ledger.Record) *thing {
-	t := &thing{ID: r.ID, Name: titled(r), Back: "/console/records/" + r.ID}
+func (d *Desk) recordThing(v *visit, r *ledger.Record) *target {
+	t := &target{ID: r.ID, Name: titled(r), Back: "/console/records/" + r.ID}
 	l := look.Language(v.r)
 	t.Facts = append(t.Facts, fact{look.T("State", "Stato"), stateOf(r).Name.In(l)}, fact{look.T("Asked for", "Richiesta"), l.Date(r.CreatedAt, d.Site.Zone)})
 	for _, f := range r.Inputs {
@@ -294,12 +288,12 @@ func (d *Desk) recordThing(v *visit, r *ledger.Record) *thing {
 	return t
 }
 
-func (d *Desk) templateNamed(v *visit, id string) (*thing, error) {
+func (d *Desk) templateNamed(v *visit, id string) (*target, error) {
 	t, err := d.People.FindTemplate(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
 	}
-	return &thing{ID: t.ID, Name: t.Name, Back: "/console/templates", Facts: []fact{{look.T("File", "Nome del file"), t.File}, {look.T("Places", "Posti"), strings.Join(t.Places, ", ")}}}, nil
+	return &target{ID: t.ID, Name: t.Name, Back: "/console/templates", Facts: []fact{{look.T("File", "Nome del file"), t.File}, {look.T("Places", "Posti"), strings.Join(t.Places, ", ")}}}, nil
 }
 
 // templatesPage lists the documents that were kept to be asked for again.
@@ -311,9 +305,6 @@ type templatesPage struct {
 }
 
 func (d *Desk) templates(v *visit) error {
-	if err := d.need(v, http.MethodGet, "templates"); err != nil {
-		return err
-	}
 	p := &templatesPage{Head: d.head(v, look.T("Templates", "Modelli")), Notice: notices[v.r.URL.Query().Get("done")], MayDelete: d.may(v, http.MethodDelete, "templates")}
 	var err error
 	if p.Rows, err = d.People.ListTemplates(v.ctx(), v.accountID(), "", 0, mostTemplates); err != nil {

@@ -50,7 +50,7 @@ type Parts struct {
 	Drawer      *draw.Drawer
 	Members     *member.Service
 	Party       func(*http.Request) passkey.Party // whom passkeys are for
-	Lists       func() []ListEnd                  // trusted lists that need somebody
+	Lists       func() []ListEnd                  // trusted lists that need attention
 	Outbox      string                            // folder of messages that a sandbox does not send; empty: none
 	Idempotency *idempotency.Keys
 	Spool       string        // folder of uploads on their way
@@ -67,85 +67,22 @@ type Parts struct {
 type Desk struct {
 	http.Handler
 	Parts
-	pages *look.Set
+	pages   *look.Set
+	entries map[string]entry
 }
 
 // New returns the pages. They are mounted at /console/.
 func New(p Parts) *Desk {
 	d := &Desk{Parts: p, pages: p.Site.Set(files)}
+	d.entries = d.mounted()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /console/login", d.showLogin)
 	mux.HandleFunc("POST /console/login", d.login)
 	mux.HandleFunc("POST /console/logout", d.logout)
 	mux.HandleFunc("GET /console/join/{id}/{secret}", d.showJoin)
 	mux.HandleFunc("POST /console/join/{id}/{secret}", d.join)
-	for pattern, h := range map[string]page{
-		"GET /console/{$}": d.home,
-
-		"GET /console/sign":             d.showSign,
-		"POST /console/sign":            d.sign,
-		"POST /console/page":            d.page,
-		"POST /console/sign/{id}/retry": d.retry,
-		"GET /console/sign/{id}":        d.outcome,
-
-		"GET /console/invite":  d.showInvite,
-		"POST /console/invite": d.invite,
-
-		"GET /console/records":                                   d.records,
-		"GET /console/records.csv":                               d.table,
-		"GET /console/records/{id}":                              d.record,
-		"GET /console/records/{id}/signed":                       d.download,
-		"GET /console/records/{id}/signed/{n}":                   d.downloadOne,
-		"GET /console/records/{id}/certificate":                  d.certificate,
-		"GET /console/records/{id}/certificate.pdf":              d.certificatePDF,
-		"POST /console/records/{id}/callbacks/{callback}/resend": d.resend,
-		"POST /console/records/{id}/approve":                     d.approve,
-		"POST /console/records/{id}/refuse":                      d.refuse,
-		"POST /console/records/{id}/signers/{signer}/remind":     d.remind,
-		"GET /console/records/{id}/stop":                         d.asks("stop"),
-		"POST /console/records/{id}/stop":                        d.asks("stop"),
-		"GET /console/records/{id}/delete":                       d.asks("record"),
-		"POST /console/records/{id}/delete":                      d.asks("record"),
-
-		"GET /console/templates":              d.templates,
-		"GET /console/templates/{id}/delete":  d.asks("template"),
-		"POST /console/templates/{id}/delete": d.asks("template"),
-
-		"GET /console/certificates":                   d.certificates,
-		"GET /console/certificates/new":               d.showOrder,
-		"POST /console/certificates/new":              d.order,
-		"GET /console/certificates/{id}/link":         d.showLink,
-		"POST /console/certificates/{id}/link":        d.sendLink,
-		"GET /console/certificates/{id}/revoke":       d.asks("revoke"),
-		"POST /console/certificates/{id}/revoke":      d.asks("revoke"),
-		"GET /console/certificates/{id}/cancel":       d.asks("cancel"),
-		"POST /console/certificates/{id}/cancel":      d.asks("cancel"),
-		"POST /console/certificates/{id}/{action}":    d.change,
-		"POST /console/certificates/{id}/review":      d.decide,
-		"GET /console/certificates/{id}/review":       d.showReview,
-		"GET /console/certificates/{id}/evidence/{n}": d.evidence,
-
-		"GET /console/account":                     d.account,
-		"GET /console/account/tokens/{id}/revoke":  d.asks("token"),
-		"POST /console/account/tokens/{id}/revoke": d.asks("token"),
-		"GET /console/account/tokens/new":          d.newToken,
-		"POST /console/account/tokens/new":         d.makeToken,
-		"GET /console/health":                      d.health,
-
-		"GET /console/people":                     d.people,
-		"POST /console/people":                    d.invitePerson,
-		"POST /console/people/{id}/role":          d.changeRole,
-		"POST /console/people/{id}/again":         d.inviteAgain,
-		"GET /console/people/{id}/remove":         d.asks("person"),
-		"POST /console/people/{id}/remove":        d.asks("person"),
-		"GET /console/sessions":                   d.sessions,
-		"GET /console/passkeys":                   d.passkeys,
-		"POST /console/passkeys":                  d.addPasskey,
-		"GET /console/passkeys/{passkey}/remove":  d.asks("passkey"),
-		"POST /console/passkeys/{passkey}/remove": d.asks("passkey"),
-		"POST /console/sessions/{id}/end":         d.endSession,
-	} {
-		mux.HandleFunc(pattern, d.in(pattern, h))
+	for pattern, e := range d.entries {
+		mux.HandleFunc(pattern, d.in(pattern, e))
 	}
 	mux.HandleFunc("/console/", p.Site.NotFound)
 	d.Handler = p.Site.Protect(mux)
@@ -159,7 +96,7 @@ func (d *Desk) SignedIn(r *http.Request) bool {
 	return err == nil && d.Accounts.Allows(s.Caller, http.MethodPost, r.Host, "verify")
 }
 
-// visit is a request of somebody who is logged in.
+// visit is a request within a session.
 type visit struct {
 	*session
 	w http.ResponseWriter
@@ -181,9 +118,20 @@ func (v *visit) signer() request.Caller {
 // page answers to a visit; what it returns is shown as a page.
 type page func(v *visit) error
 
-// in finds out who is there. A page is one request of the token that the session
-// came from: its addresses, its rate and its limits hold.
-func (d *Desk) in(pattern string, h page) http.HandlerFunc {
+// withForm reads a form that has no files.
+func withForm(h func(v *visit, f url.Values) error) page {
+	return func(v *visit) error {
+		f, err := form(v)
+		if err != nil {
+			return err
+		}
+		return h(v, f)
+	}
+}
+
+// in authenticates a request and runs its page. Each page is one request of the session's
+// token, so the token's addresses, rate and limits apply.
+func (d *Desk) in(pattern string, e entry) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
 		var ended *account.SessionEnded
@@ -197,11 +145,12 @@ func (d *Desk) in(pattern string, h page) http.HandlerFunc {
 		}
 		api.SetCaller(r.Context(), s.Caller)
 		v := &visit{s, w, r.WithContext(account.WithCaller(r.Context(), s.Caller))}
-		if err = v.judge(pattern); err != nil { //nolint:revive // answered below
+		if !d.mayOpen(v, pattern) {
+			err = notYours()
 		} else if id := r.PathValue("id"); id != "" && !isID(id) {
 			err = look.Refusal(fault.MalformedID, look.T("This address is not complete.", "Questo indirizzo non è completo."))
-		} else {
-			err = h(v)
+		} else if err = d.needs(v, e.scope); err == nil {
+			err = e.page(v)
 		}
 		if err != nil {
 			d.Site.FailTo(w, v.r, err, look.Link{Path: "/console/", Name: look.T("Back to the console", "Torna alla console")})
@@ -216,8 +165,8 @@ type session struct {
 	Member *member.Member
 }
 
-// person finds out who acts by the token of a session. What an account may as an
-// administrator, of its people only owners and reviewers may.
+// person finds the member behind a session's token. Rights of an administrator account are for
+// its owners and reviewers only.
 func (d *Desk) person(r *http.Request, s *account.Session) (*session, error) {
 	m, err := d.Members.BySeat(r.Context(), s.Caller.TokenID)
 	if errors.Is(err, fault.NotFound) {
@@ -257,13 +206,22 @@ func (d *Desk) may(v *visit, method, segment string) bool {
 	return d.Accounts.Allows(v.Caller, method, v.r.Host, segment)
 }
 
-// need refuses what an operation would refuse.
+// needs is need for the scope of an entry.
+func (d *Desk) needs(v *visit, scope string) error {
+	if scope == "" {
+		return nil
+	}
+	method, segment, _ := strings.Cut(scope, " ")
+	return d.need(v, method, segment)
+}
+
+// need refuses what an operation of the API would refuse.
 func (d *Desk) need(v *visit, method, segment string) error {
 	if d.may(v, method, segment) {
 		return nil
 	}
 	if v.Member != nil {
-		return v.judge("") // only a role of less than an owner's lacks a scope
+		return notYours()
 	}
 	return look.Refusal(fault.ScopeLacking, look.T("The token that you logged in with lacks the scope %s.", "Il token con cui sei entrato non ha il permesso %s.").With(method+":*/"+segment))
 }
@@ -300,7 +258,7 @@ func (d *Desk) doors(v *visit) []look.Link {
 		if one.Path == "/console/" {
 			pattern += "{$}"
 		}
-		if one.open && v.opens(pattern) {
+		if one.open && d.mayOpen(v, pattern) {
 			one.Current = v.r.URL.Path == one.Path || one.Path != "/console/" && strings.HasPrefix(v.r.URL.Path, one.Path+"/")
 			all = append(all, one.Link)
 		}
@@ -344,8 +302,8 @@ func form(v *visit) (url.Values, error) {
 	return v.r.PostForm, sameAccount(v, v.r.PostForm.Get("as"))
 }
 
-// sameAccount refuses a form that was shown to another account: somebody logged
-// in anew in another window meanwhile.
+// sameAccount refuses a form that was shown to another account, after a log-in in another
+// window.
 func sameAccount(v *visit, as string) error {
 	if as == "" || as == v.accountID() {
 		return nil

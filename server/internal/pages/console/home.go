@@ -25,7 +25,7 @@ type ListEnd struct {
 	Over      bool
 }
 
-// homePage is what somebody sees first: what waits for them, what was last, what ends.
+// homePage is the first page: what waits for them, what was last, what ends.
 type homePage struct {
 	look.Head
 	Greeting   look.Text
@@ -61,7 +61,7 @@ func (d *Desk) home(v *visit) error {
 			"Il token con cui sei entrato non ha permessi per nessuna pagina della console. Accedi con un altro."))
 	}
 	p := &homePage{
-		Head: d.head(v, look.T("Home", "Inizio")), MaySign: d.maySign(v) && v.opens("GET /console/sign"), MayInvite: d.mayInvite(v) && v.opens("GET /console/invite"),
+		Head: d.head(v, look.T("Home", "Inizio")), MaySign: d.maySign(v) && d.mayOpen(v, "GET /console/sign"), MayInvite: d.mayInvite(v) && d.mayOpen(v, "GET /console/invite"),
 		MayRecords: d.may(v, http.MethodGet, "signatures"), MayWallet: d.may(v, http.MethodGet, "wallet"), Person: v.Member != nil,
 	}
 	if m := v.Member; m != nil {
@@ -79,7 +79,7 @@ func (d *Desk) home(v *visit) error {
 		}
 		p.Credit = w.Credit.String()
 	}
-	if v.Caller.Admin && d.may(v, http.MethodGet, healthSegment) && v.opens("GET /console/health") && d.Lists != nil {
+	if v.Caller.Admin && d.may(v, http.MethodGet, healthSegment) && d.mayOpen(v, "GET /console/health") && d.Lists != nil {
 		p.Lists = d.Lists()
 	}
 	d.pages.Render(v.w, v.r, http.StatusOK, "home", p)
@@ -105,7 +105,7 @@ func (d *Desk) homeRecords(v *visit, p *homePage) error {
 	for _, r := range waiting {
 		p.Signers = append(p.Signers, homeRow{titled(r), "/console/records/" + r.ID, r.CreatedAt})
 	}
-	if !d.may(v, http.MethodPost, "approvals") || !v.opens("POST /console/records/{id}/approve") {
+	if !d.may(v, http.MethodPost, "approvals") || !d.mayOpen(v, "POST /console/records/{id}/approve") {
 		return nil
 	}
 	approvals, err := d.Signing.Approvals(v.ctx(), v.accountID(), "", 0, mostHome)
@@ -139,7 +139,7 @@ func (d *Desk) homeCertificates(v *visit, p *homePage) error {
 
 // homeReviews are the identifications that wait for a decision.
 func (d *Desk) homeReviews(v *visit, p *homePage) error {
-	if !v.Caller.Admin || !d.may(v, http.MethodPost, "certificates") || !v.opens("GET /console/certificates/{id}/review") {
+	if !v.Caller.Admin || !d.may(v, http.MethodPost, "certificates") || !d.mayOpen(v, "GET /console/certificates/{id}/review") {
 		return nil
 	}
 	all, err := d.Enroll.AllWaiting(v.ctx(), mostHome)

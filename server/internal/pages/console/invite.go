@@ -10,6 +10,7 @@ import (
 	"mime/quotedprintable"
 	"net/http"
 	"net/mail"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,9 +62,9 @@ func (d *Desk) mayInvite(v *visit) bool {
 	return d.People != nil && d.may(v, http.MethodPost, request.SES)
 }
 
-func (d *Desk) showInvite(v *visit) error { return d.renderInvite(v, http.StatusOK, values{}, nil) }
+func (d *Desk) showInvite(v *visit) error { return d.renderInvite(v, values{}, nil) }
 
-func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error {
+func (d *Desk) renderInvite(v *visit, f values, refused error) error {
 	if !d.mayInvite(v) {
 		return d.need(v, http.MethodPost, request.SES)
 	}
@@ -81,7 +82,7 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 	if f["days"] == "" {
 		f["days"] = "30"
 	}
-	l := look.Language(v.r)
+	status, l := http.StatusOK, look.Language(v.r)
 	p.Levels = levels(l, f["level"])
 	kept, err := d.People.ListTemplates(v.ctx(), v.accountID(), "", 0, mostTemplates)
 	if err != nil {
@@ -117,32 +118,31 @@ func (d *Desk) renderInvite(v *visit, status int, f values, refused error) error
 		if !errors.As(refused, &no) || no.Code == fault.ScopeLacking {
 			return refused
 		}
-		p.Alert, p.Code = look.Sentence(refused), int(no.Code)
-		p.Alert.English, p.Alert.Italian = sentence(p.Alert.English), sentence(p.Alert.Italian)
+		p.Alert, p.Code = asSentence(look.Sentence(refused)), int(no.Code)
 		status = no.HTTP()
 	}
 	d.pages.Render(v.w, v.r, status, "invite", p)
 	return nil
 }
 
-// invite takes the form. It is carried out once, however often it is sent.
+// invite handles the form. It is carried out once, however often it is sent.
 func (d *Desk) invite(v *visit) error {
 	p, err := d.read(v)
 	if err != nil {
-		return d.renderInvite(v, http.StatusOK, values{}, err)
+		return d.renderInvite(v, values{}, err)
 	}
 	defer p.close()
 	if err := sameAccount(v, p.values["as"]); err != nil {
-		return d.renderInvite(v, http.StatusOK, p.values, err)
+		return d.renderInvite(v, p.values, err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), signTime)
 	defer cancel()
-	r, err := d.once(ctx, v, p, d.ask)
+	r, err := d.submitOnce(ctx, v, p, d.ask)
 	if err == nil && p.after != nil { // not under the key of the form, which is the record's
 		err = p.after(ctx)
 	}
 	if err != nil {
-		return d.renderInvite(v, http.StatusOK, p.values, err)
+		return d.renderInvite(v, p.values, err)
 	}
 	return d.done(v, "/console/records/"+r.ID, "invite")
 }
@@ -186,16 +186,9 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 	default:
 		title = titleOf(p.files)
 	}
-	members := map[string]jsontext.Value{}
-	for name, value := range map[string]any{"title": title, "description": f["message"], "signers": signers, "options": options} {
-		if value == "" {
-			continue
-		}
-		b, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		members[name] = b
+	members, err := membersOf(map[string]any{"title": title, "description": f["message"], "signers": signers, "options": options})
+	if err != nil {
+		return nil, err
 	}
 	req, err := d.Signing.Requests.ParsePeopleFiles(request.SES, members, p.files, from, p.spool, d.People.Rules())
 	if err != nil {
@@ -304,7 +297,7 @@ func inviteSigners(f values, language string) (all []map[string]any, err error) 
 	return all, nil
 }
 
-// person is somebody who is asked, as the page of the record shows it.
+// person is one who is asked to sign, as the page of the record shows them.
 type person struct {
 	ID, Name, Address string
 	Role              look.Text
@@ -358,13 +351,7 @@ func (d *Desk) follow(v *visit, p *recordPage) {
 	}
 }
 
-func (d *Desk) remind(v *visit) error {
-	if err := d.need(v, http.MethodPost, request.SES); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) remind(v *visit, _ url.Values) error {
 	r, err := d.People.Remind(v.ctx(), v.accountID(), v.r.PathValue("id"), v.r.PathValue("signer"))
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ type loginPage struct {
 	Kept  bool   // what was typed is kept for the page to go on with
 	Link  string // secret of a link
 	Email string // that the link is for
-	Left  bool   // somebody has just logged out
+	Left  bool   // after a log-out
 	Typed string // address of a person
 	Asked string // what a passkey is asked for with
 	Token bool   // the form for a token stays open

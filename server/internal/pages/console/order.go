@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/mail"
+	"net/url"
 	"strings"
 
 	"rogito.dev/rogito/server/internal/enroll"
@@ -44,19 +45,16 @@ var methodNames = map[string]look.Text{
 	"signature": look.T("A qualified signature that the holder has", "Una firma qualificata che il titolare ha già"),
 }
 
-func (d *Desk) showOrder(v *visit) error { return d.renderOrder(v, http.StatusOK, values{}, nil) }
+func (d *Desk) showOrder(v *visit) error { return d.renderOrder(v, values{}, nil) }
 
-func (d *Desk) renderOrder(v *visit, status int, f values, refused error) error {
-	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
-		return err
-	}
+func (d *Desk) renderOrder(v *visit, f values, refused error) error {
 	p := &orderPage{Head: d.head(v, look.T("New certificate", "Nuovo certificato")), As: v.accountID(), Key: rand.Text(), F: f}
 	prices := d.Billing.Prices()
 	p.Price, p.VAT = prices.Certificate.String(), prices.VAT
 	for _, name := range orderFields {
 		f[name] += "" // templates want all of them
 	}
-	l := look.Language(v.r)
+	status, l := http.StatusOK, look.Language(v.r)
 	for _, k := range []keys.Kind{keys.OTP, keys.Automatic, keys.ESeal} {
 		p.Kinds = append(p.Kinds, look.Option{Value: string(k), Name: kindNames[k].In(l), Selected: string(k) == f["kind"]})
 	}
@@ -79,15 +77,8 @@ func (d *Desk) renderOrder(v *visit, status int, f values, refused error) error 
 	return nil
 }
 
-// order takes the form. It is carried out once, however often it is sent.
-func (d *Desk) order(v *visit) error {
-	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
-		return err
-	}
-	posted, err := form(v)
-	if err != nil {
-		return err
-	}
+// order handles the form. It is carried out once, however often it is sent.
+func (d *Desk) order(v *visit, posted url.Values) error {
 	f, sum := values{}, sha256.New()
 	for _, name := range orderFields {
 		f[name] = strings.TrimSpace(clip(posted.Get(name), 300))
@@ -107,7 +98,7 @@ func (d *Desk) order(v *visit) error {
 		},
 	})
 	if err != nil {
-		return d.renderOrder(v, http.StatusOK, f, err)
+		return d.renderOrder(v, f, err)
 	}
 	seeOther(v.w, v.r, "/console/certificates/"+id+"/link")
 	return nil
@@ -172,16 +163,16 @@ func (d *Desk) showLink(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return d.renderLink(v, http.StatusOK, c, c.Subject.Email, nil)
+	return d.renderLink(v, c, c.Subject.Email, nil)
 }
 
-func (d *Desk) renderLink(v *visit, status int, c *enroll.Certificate, to string, refused error) error {
+func (d *Desk) renderLink(v *visit, c *enroll.Certificate, to string, refused error) error {
 	p := &linkPage{
 		Head: d.head(v, look.T("Link for the holder", "Link per il titolare")), As: v.accountID(), ID: c.ID, Owner: owner(c), Kind: kindNames[c.Kind], Link: c.BuyersLink(), QR: look.Code(c.BuyersLink()),
 		MaySend: d.mayMail(v), To: to, Notice: notices[v.r.URL.Query().Get("done")],
 	}
 	p.Scripts = []string{"copy.js"}
-	l := look.Language(v.r)
+	status, l := http.StatusOK, look.Language(v.r)
 	for _, o := range []look.Option{{Value: "it", Name: "Italiano"}, {Value: "en", Name: "English"}} {
 		o.Selected = o.Value == string(l)
 		p.Language = append(p.Language, o)
@@ -205,21 +196,14 @@ func (d *Desk) mayMail(v *visit) bool {
 }
 
 // sendLink mails the link of an order.
-func (d *Desk) sendLink(v *visit) error {
-	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
-		return err
-	}
-	f, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) sendLink(v *visit, f url.Values) error {
 	c, err := d.ordered(v)
 	if err != nil {
 		return err
 	}
 	to := strings.TrimSpace(clip(f.Get("to"), 254))
 	if at, err := mail.ParseAddress(to); err != nil || at.Address != to {
-		return d.renderLink(v, http.StatusOK, c, to, look.Refusal(fault.BadField, look.T("This is no e-mail address.", "Questo non è un indirizzo e-mail.")))
+		return d.renderLink(v, c, to, look.Refusal(fault.BadField, look.T("This is no e-mail address.", "Questo non è un indirizzo e-mail.")))
 	}
 	if !d.mayMail(v) {
 		return look.Refusal(fault.WrongState, look.T("This server sends no mail.", "Questo server non invia e-mail."))
@@ -236,7 +220,7 @@ func (d *Desk) sendLink(v *visit) error {
 			"%s ha ordinato un certificato di firma elettronica per %s.\n\nApri questa pagina per farti identificare e vedere le credenziali:\n%s\n\nIl link è solo tuo: non inoltrarlo.\n").With(from, owner(c), c.BuyersLink()).In(l),
 	})
 	if err != nil {
-		return d.renderLink(v, http.StatusOK, c, to, look.Refusal(fault.Unavailable, look.T("The mail could not be handed over. Try again, or copy the link.", "La e-mail non è partita. Riprova, o copia il link.")))
+		return d.renderLink(v, c, to, look.Refusal(fault.Unavailable, look.T("The mail could not be handed over. Try again, or copy the link.", "La e-mail non è partita. Riprova, o copia il link.")))
 	}
 	return d.done(v, "/console/certificates/"+c.ID+"/link", "mailed")
 }

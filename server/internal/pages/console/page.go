@@ -78,7 +78,7 @@ func number(text string) (float64, bool) {
 	return n, err == nil && onSheet(n)
 }
 
-// at is a part of a place, or what stands for it where nothing is said.
+// at is a part of a place, or its default.
 func (s spot) at(part string, usual float64) (float64, error) {
 	if strings.TrimSpace(s.F[part]) == "" {
 		return usual, nil
@@ -267,7 +267,7 @@ func (d *Desk) sheet(ctx context.Context, p *posted, n int) (*sheet, string, loo
 		}
 		s, err := d.draw(ctx, data, p.values["pdfPassword"], n)
 		if err == nil && p.values["media"] != "" {
-			// A PDF that cannot be read so cannot be sent out either, and is told then.
+			// A PDF that cannot be read so cannot be sent out either, and is refused then.
 			s.Left, s.Top, _ = people.Margins(ctx, f.Source, s.Number)
 		}
 		switch {

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -19,12 +20,12 @@ type passkeysPage struct {
 	Keys     []member.Passkey
 	Only     bool   // there is no other way in: it stays
 	Options  string // of a new one
-	Fresh    bool   // whoever sits here has proven who they are a moment ago
+	Fresh    bool   // the log-in was a moment ago
 	LoginURL string
 }
 
-// freshFor is how long after a log-in ways to log in are changed: a browser that was left
-// open must not become a way in of somebody else's.
+// freshFor is how long after a log-in passkeys can be changed, so that a browser left open does
+// not let somebody else add their own.
 const freshFor = 15 * time.Minute
 
 var (
@@ -56,17 +57,14 @@ func (d *Desk) renderPasskeys(v *visit, status int, refused look.Text) error {
 }
 
 // addPasskey takes what the browser made.
-func (d *Desk) addPasskey(v *visit) error {
-	f, err := form(v)
+func (d *Desk) addPasskey(v *visit, f url.Values) error {
 	switch {
-	case err != nil:
-		return err
 	case v.Member == nil:
 		return notAPerson
 	case !v.fresh():
 		return logInAgain
 	}
-	err = d.Members.AddPasskey(v.ctx(), v.Member, member.Proof{Passkey: []byte(f.Get("passkey")), Party: d.Party(v.r)})
+	err := d.Members.AddPasskey(v.ctx(), v.Member, member.Proof{Passkey: []byte(f.Get("passkey")), Party: d.Party(v.r)})
 	if errors.Is(err, member.ErrPasskey) {
 		d.Site.Log.WarnContext(v.ctx(), "a passkey was not accepted", "error", err)
 		return d.renderPasskeys(v, http.StatusUnprocessableEntity, look.T("The passkey was not accepted. Try again.", "La passkey non è stata accettata. Riprova."))
@@ -77,8 +75,8 @@ func (d *Desk) addPasskey(v *visit) error {
 	return d.done(v, "/console/passkeys", "passkey")
 }
 
-// passkeyNamed is a passkey of whoever asks.
-func (d *Desk) passkeyNamed(v *visit, id string) (*thing, error) {
+// passkeyNamed is a passkey of the person who asks.
+func (d *Desk) passkeyNamed(v *visit, id string) (*target, error) {
 	if v.Member == nil {
 		return nil, notAPerson
 	}
@@ -89,7 +87,7 @@ func (d *Desk) passkeyNamed(v *visit, id string) (*thing, error) {
 	for _, k := range v.Member.Keys() {
 		if k.ID == id {
 			day := l.Day(k.Made, l.Zone(d.Site.Zone))
-			return &thing{ID: k.ID, Name: day, Back: "/console/passkeys", Facts: []fact{{look.T("Made on", "Creata il"), day}}}, nil
+			return &target{ID: k.ID, Name: day, Back: "/console/passkeys", Facts: []fact{{look.T("Made on", "Creata il"), day}}}, nil
 		}
 	}
 	return nil, fault.New(fault.NotFound, "there is no such passkey")

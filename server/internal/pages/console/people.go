@@ -4,6 +4,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -90,14 +91,7 @@ func (d *Desk) lineage(v *visit) (string, error) {
 	return d.Accounts.Root(v.ctx(), v.Caller.TokenID)
 }
 
-func (d *Desk) invitePerson(v *visit) error {
-	if err := d.need(v, http.MethodPost, peopleSegment); err != nil {
-		return err
-	}
-	f, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) invitePerson(v *visit, f url.Values) error {
 	lineage, err := d.lineage(v)
 	if err != nil {
 		return err
@@ -110,8 +104,7 @@ func (d *Desk) invitePerson(v *visit) error {
 			return oops
 		}
 		p.Name, p.Email, p.Roles = clip(f.Get("name"), 200), clip(f.Get("email"), 300), roleOptions(v, member.Role(f.Get("role")))
-		p.Alert, p.Code = look.Sentence(err), int(no.Code)
-		p.Alert.English, p.Alert.Italian = sentence(p.Alert.English), sentence(p.Alert.Italian)
+		p.Alert, p.Code = asSentence(look.Sentence(err)), int(no.Code)
 		d.pages.Render(v.w, v.r, http.StatusUnprocessableEntity, "people", p)
 		return nil
 	}
@@ -121,27 +114,14 @@ func (d *Desk) invitePerson(v *visit) error {
 	return d.done(v, "/console/people", "invited")
 }
 
-func (d *Desk) changeRole(v *visit) error {
-	if err := d.need(v, http.MethodPost, peopleSegment); err != nil {
-		return err
-	}
-	f, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) changeRole(v *visit, f url.Values) error {
 	if _, err := d.Members.ChangeRole(v.ctx(), v.Caller, v.r.PathValue("id"), member.Role(f.Get("role"))); err != nil {
 		return err
 	}
 	return d.done(v, "/console/people", "role")
 }
 
-func (d *Desk) inviteAgain(v *visit) error {
-	if err := d.need(v, http.MethodPost, peopleSegment); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) inviteAgain(v *visit, _ url.Values) error {
 	lineage, err := d.lineage(v)
 	if err != nil {
 		return err
@@ -152,13 +132,13 @@ func (d *Desk) inviteAgain(v *visit) error {
 	return d.done(v, "/console/people", "invited")
 }
 
-func (d *Desk) personNamed(v *visit, id string) (*thing, error) {
+func (d *Desk) personNamed(v *visit, id string) (*target, error) {
 	m, err := d.Members.Find(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
 	}
 	l := look.Language(v.r)
-	return &thing{ID: m.ID, Name: m.Called(), Back: "/console/people", Facts: []fact{
+	return &target{ID: m.ID, Name: m.Called(), Back: "/console/people", Facts: []fact{
 		{look.T("E-mail address", "Indirizzo e-mail"), m.Email}, {look.T("Role", "Ruolo"), roles[m.Role].Name.In(l)}, {look.T("Invited on", "Data dell'invito"), l.Day(m.CreatedAt, d.Site.Zone)},
 	}}, nil
 }
@@ -209,10 +189,7 @@ func (d *Desk) sessions(v *visit) error {
 	return nil
 }
 
-func (d *Desk) endSession(v *visit) error {
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) endSession(v *visit, _ url.Values) error {
 	id := v.r.PathValue("id")
 	if err := d.Accounts.EndSession(v.ctx(), v.accountID(), d.sessionsOf(v), id); err != nil {
 		return err
@@ -225,7 +202,7 @@ func (d *Desk) endSession(v *visit) error {
 	return d.done(v, "/console/sessions", "session")
 }
 
-// joinPage asks somebody who was invited how they want to log in.
+// joinPage asks an invited person how they want to log in.
 type joinPage struct {
 	look.Head
 	M             *member.Member
@@ -351,7 +328,7 @@ func (d *Desk) logInPerson(r *http.Request) (string, error) {
 	return secret, err
 }
 
-// notIn refuses somebody who is not who they say.
+// notIn refuses a log-in.
 func notIn(t look.Text) error {
 	f := look.Refusal(fault.WrongCredentials, t)
 	f.Status = http.StatusUnauthorized

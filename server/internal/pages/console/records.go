@@ -140,8 +140,7 @@ func (d *Desk) find(v *visit, answer bool) (*recordPage, error) {
 		p.Documents = append(p.Documents, document{cmp.Or(f.Label, f.Name), f.MimeType, f.SHA256, f.Size})
 	}
 	if r.State == ledger.Error {
-		p.Problem = look.Sentence(refusalOf(r))
-		p.Problem.English, p.Problem.Italian = sentence(p.Problem.English), sentence(p.Problem.Italian)
+		p.Problem = asSentence(look.Sentence(refusalOf(r)))
 	}
 	if r.Signed != nil {
 		p.Gone, p.Locked = r.Signed.Deleted(), lacks != nil
@@ -319,9 +318,9 @@ func (d *Desk) record(v *visit) error {
 			p.List = "?" + q.Encode()
 		}
 	}
-	p.MayDelete = p.R.State.Final() && d.may(v, http.MethodDelete, "signatures") && v.opens("GET /console/records/{id}/delete")
+	p.MayDelete = p.R.State.Final() && d.may(v, http.MethodDelete, "signatures") && d.mayOpen(v, "GET /console/records/{id}/delete")
 	if p.Working || p.Waits && !p.Approval && p.R.State != ledger.WaitSigners {
-		v.w.Header().Set("Refresh", "3") // never under the hands of somebody who fills in a form
+		v.w.Header().Set("Refresh", "3") // never while a form is being filled in
 	}
 	d.pages.Render(v.w, v.r, http.StatusOK, "record", p)
 	return nil
@@ -361,9 +360,6 @@ var notices = map[string]look.Text{
 }
 
 func (d *Desk) download(v *visit) error {
-	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
-		return err
-	}
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
 	if err != nil {
 		return err
@@ -381,9 +377,6 @@ func (d *Desk) certificate(v *visit) error    { return d.sendCertificate(v, "tex
 func (d *Desk) certificatePDF(v *visit) error { return d.sendCertificate(v, "application/pdf") }
 
 func (d *Desk) sendCertificate(v *visit, form string) error {
-	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
-		return err
-	}
 	c, err := d.Certificate(v.ctx(), v.accountID(), v.r.PathValue("id"), form, look.Language(v.r))
 	if err != nil {
 		return err
@@ -408,9 +401,6 @@ func (d *Desk) send(v *visit, c *api.Content) {
 // downloadOne hands one signed document of a batch out. The log says that of the
 // whole.
 func (d *Desk) downloadOne(v *visit) error {
-	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
-		return err
-	}
 	none := fault.New(fault.NotFound, "there is no such document")
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
 	if err != nil {
@@ -451,13 +441,7 @@ func (d *Desk) downloadOne(v *visit) error {
 	return nil
 }
 
-func (d *Desk) resend(v *visit) error {
-	if err := d.need(v, http.MethodPost, "callbacks"); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) resend(v *visit, _ url.Values) error {
 	if !isID(v.r.PathValue("callback")) {
 		return fault.New(fault.MalformedID, "this is no delivery")
 	}
@@ -475,13 +459,7 @@ func (d *Desk) done(v *visit, address, what string) error {
 	return nil
 }
 
-func (d *Desk) approve(v *visit) error {
-	if err := d.need(v, http.MethodPost, "approvals"); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) approve(v *visit, _ url.Values) error {
 	r, err := d.Signing.Approve(v.ctx(), v.signer(), v.r.PathValue("id"))
 	if err != nil {
 		return err
@@ -489,13 +467,7 @@ func (d *Desk) approve(v *visit) error {
 	return d.done(v, "/console/records/"+r.ID, "approve")
 }
 
-func (d *Desk) refuse(v *visit) error {
-	if err := d.need(v, http.MethodDelete, "approvals"); err != nil {
-		return err
-	}
-	if _, err := form(v); err != nil {
-		return err
-	}
+func (d *Desk) refuse(v *visit, _ url.Values) error {
 	r, err := d.Signing.Refuse(v.ctx(), v.signer(), v.r.PathValue("id"))
 	if err != nil {
 		return err

@@ -5,13 +5,11 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
@@ -80,11 +78,7 @@ func whyNot(r *ledger.DocumentResult) look.Text {
 }
 
 // retry signs those documents of a batch that were not signed, as a record of its own.
-func (d *Desk) retry(v *visit) error {
-	f, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) retry(v *visit, f url.Values) error {
 	old, err := d.find(v, true)
 	if err != nil {
 		return err
@@ -116,7 +110,7 @@ func (d *Desk) retry(v *visit) error {
 		}
 		p.files = append(p.files, request.Document{Name: one.Name, Source: w.Source()})
 	}
-	r, err := d.once(ctx, v, p, func(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
+	r, err := d.submitOnce(ctx, v, p, func(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
 		r, err := d.submitRest(ctx, v, p, old.R)
 		if err == nil && !(r.State == ledger.Error && correctable(r.ErrorNumber)) {
 			err = d.Signing.Retried(ctx, old.R, r)
@@ -152,7 +146,7 @@ func refusalText(no *fault.Error) look.Text {
 	if no.Code == fault.NotSignable && strings.Contains(no.Text, ledger.PasswordNeeded) {
 		text = look.T("The password does not open the PDF.", "La password non apre il PDF.")
 	}
-	return look.Text{English: sentence(text.English), Italian: sentence(text.Italian)}
+	return asSentence(text)
 }
 
 // submitRest asks for the signatures with the options of the record that lacks them.
@@ -167,19 +161,12 @@ func (d *Desk) submitRest(ctx context.Context, v *visit, p *posted, old *ledger.
 		_ = enc.Close() // a builder takes all
 		options["signerImage"] = map[string]any{"image": b.String()}
 	}
-	members := map[string]jsontext.Value{}
-	for name, value := range map[string]any{
+	members, err := membersOf(map[string]any{
 		"certificateUsername": p.values["certificateUsername"], "certificatePassword": p.values["certificatePassword"],
 		"certificateOtp": strings.ReplaceAll(p.values["certificateOtp"], " ", ""), "title": titleOf(p.files), "options": options,
-	} {
-		if value == "" {
-			continue
-		}
-		b, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		members[name] = b
+	})
+	if err != nil {
+		return nil, err
 	}
 	req, err := d.Signing.Requests.ParseFiles(old.Kind(), members, p.files, p.spool)
 	if err != nil {
@@ -196,7 +183,7 @@ func (d *Desk) submitRest(ctx context.Context, v *visit, p *posted, old *ledger.
 	return d.carryOut(ctx, v, req)
 }
 
-// inBackground says that there is more to sign than somebody would wait for.
+// inBackground says that there is too much to sign while a browser waits.
 func inBackground(files []request.Document) bool {
 	var size int64
 	for _, one := range files {

@@ -74,10 +74,7 @@ var evidenceTypes = map[string]string{
 }
 
 // waiting is what waits for a decision, for an administrator.
-func (d *Desk) waiting(v *visit, method string) (*enroll.Waiting, error) {
-	if err := d.need(v, method, "certificates"); err != nil {
-		return nil, err
-	}
+func (d *Desk) waiting(v *visit) (*enroll.Waiting, error) {
 	if !v.Caller.Admin {
 		return nil, fault.New(fault.AdminOnly, "this page is for administrators only")
 	}
@@ -85,7 +82,7 @@ func (d *Desk) waiting(v *visit, method string) (*enroll.Waiting, error) {
 }
 
 func (d *Desk) showReview(v *visit) error {
-	w, err := d.waiting(v, http.MethodGet)
+	w, err := d.waiting(v)
 	if err != nil {
 		return err
 	}
@@ -141,7 +138,7 @@ func (f evidenceFile) IsPicture() bool { return strings.HasPrefix(f.Type, "image
 
 // evidence hands out a file of what waits; only of what the page showed.
 func (d *Desk) evidence(v *visit) error {
-	w, err := d.waiting(v, http.MethodGet)
+	w, err := d.waiting(v)
 	if err != nil {
 		return err
 	}
@@ -172,21 +169,10 @@ func (v *visit) reviewer() enroll.Reviewer {
 	return enroll.Reviewer{Account: v.accountID(), Token: v.Caller.TokenID}
 }
 
-// decide takes the form of a review.
-func (d *Desk) decide(v *visit) error {
-	if err := d.need(v, http.MethodPost, "certificates"); err != nil {
-		return err
-	}
-	f, err := form(v)
-	if err != nil {
-		return err
-	}
-	return d.review(v, v.r.PathValue("id"), f)
-}
-
 // review writes a decision down. It is of what the page showed: the digest says
 // which. An approval says that everything on the list was looked at, a refusal why.
-func (d *Desk) review(v *visit, id string, f url.Values) error {
+func (d *Desk) review(v *visit, f url.Values) error {
+	id := v.r.PathValue("id")
 	if !v.Caller.Admin {
 		return fault.New(fault.AdminOnly, "this page is for administrators only")
 	}

@@ -2,81 +2,89 @@ package console
 
 import (
 	"net/http"
+	"slices"
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/member"
 	"rogito.dev/rogito/server/internal/pages/look"
 )
 
-// mayOpen is who may open which page or send which form: the one place where roles are
-// judged. A page that is not here is for owners alone. Whoever logged in with a token has
+// entry is a page or a form, with the roles that may open it. Who logged in with a token has
 // no role: the scopes of the token say what it may, as they do for every person too.
-var mayOpen = map[string][]member.Role{
-	"GET /console/{$}": everybody,
+type entry struct {
+	page  page
+	roles []member.Role
+	scope string // that it needs, as "GET signatures"; empty: the page asks by itself
+}
 
-	"GET /console/sign":             signers,
-	"POST /console/sign":            signers,
-	"POST /console/page":            signers,
-	"GET /console/sign/{id}":        signers,
-	"POST /console/sign/{id}/retry": signers,
-	"GET /console/invite":           signers,
-	"POST /console/invite":          signers,
+// mounted are the pages and forms that need a log-in.
+func (d *Desk) mounted() map[string]entry {
+	return map[string]entry{
+		"GET /console/{$}": {d.home, everybody, ""},
 
-	"GET /console/records":                                   everybody,
-	"GET /console/records.csv":                               everybody,
-	"GET /console/records/{id}":                              everybody,
-	"GET /console/records/{id}/signed":                       everybody,
-	"GET /console/records/{id}/signed/{n}":                   everybody,
-	"GET /console/records/{id}/certificate":                  everybody,
-	"GET /console/records/{id}/certificate.pdf":              everybody,
-	"POST /console/records/{id}/callbacks/{callback}/resend": signers,
-	"POST /console/records/{id}/approve":                     signers,
-	"POST /console/records/{id}/refuse":                      signers,
-	"POST /console/records/{id}/signers/{signer}/remind":     signers,
-	"GET /console/records/{id}/stop":                         signers,
-	"POST /console/records/{id}/stop":                        signers,
-	"GET /console/records/{id}/delete":                       owners,
-	"POST /console/records/{id}/delete":                      owners,
+		"GET /console/sign":             {d.showSign, signers, ""},
+		"POST /console/sign":            {d.sign, signers, ""},
+		"POST /console/page":            {d.page, signers, ""},
+		"POST /console/sign/{id}/retry": {withForm(d.retry), signers, ""},
+		"GET /console/sign/{id}":        {d.outcome, signers, ""},
 
-	"GET /console/templates":              everybody,
-	"GET /console/templates/{id}/delete":  signers,
-	"POST /console/templates/{id}/delete": signers,
+		"GET /console/invite":  {d.showInvite, signers, ""},
+		"POST /console/invite": {d.invite, signers, ""},
 
-	"GET /console/certificates":                   everybody,
-	"GET /console/certificates/new":               owners,
-	"POST /console/certificates/new":              owners,
-	"GET /console/certificates/{id}/link":         owners,
-	"POST /console/certificates/{id}/link":        owners,
-	"POST /console/certificates/{id}/{action}":    owners,
-	"POST /console/certificates/{id}/review":      reviewers,
-	"GET /console/certificates/{id}/review":       reviewers,
-	"GET /console/certificates/{id}/evidence/{n}": reviewers,
-	"GET /console/certificates/{id}/revoke":       owners,
-	"POST /console/certificates/{id}/revoke":      owners,
-	"GET /console/certificates/{id}/cancel":       owners,
-	"POST /console/certificates/{id}/cancel":      owners,
+		"GET /console/records":                                   {d.records, everybody, "GET signatures"},
+		"GET /console/records.csv":                               {d.table, everybody, "GET signatures"},
+		"GET /console/records/{id}":                              {d.record, everybody, ""},
+		"GET /console/records/{id}/signed":                       {d.download, everybody, "GET signatures"},
+		"GET /console/records/{id}/signed/{n}":                   {d.downloadOne, everybody, "GET signatures"},
+		"GET /console/records/{id}/certificate":                  {d.certificate, everybody, "GET signatures"},
+		"GET /console/records/{id}/certificate.pdf":              {d.certificatePDF, everybody, "GET signatures"},
+		"POST /console/records/{id}/callbacks/{callback}/resend": {withForm(d.resend), signers, "POST callbacks"},
+		"POST /console/records/{id}/approve":                     {withForm(d.approve), signers, "POST approvals"},
+		"POST /console/records/{id}/refuse":                      {withForm(d.refuse), signers, "DELETE approvals"},
+		"POST /console/records/{id}/signers/{signer}/remind":     {withForm(d.remind), signers, "POST EU-SES"},
+		"GET /console/records/{id}/stop":                         {d.asks("stop"), signers, "DELETE signatures"},
+		"POST /console/records/{id}/stop":                        {d.asks("stop"), signers, "DELETE signatures"},
+		"GET /console/records/{id}/delete":                       {d.asks("record"), owners, "DELETE signatures"},
+		"POST /console/records/{id}/delete":                      {d.asks("record"), owners, "DELETE signatures"},
 
-	"GET /console/account":                     everybody,
-	"GET /console/account/tokens/new":          owners,
-	"POST /console/account/tokens/new":         owners,
-	"GET /console/account/tokens/{id}/revoke":  owners,
-	"POST /console/account/tokens/{id}/revoke": owners,
+		"GET /console/templates":              {d.templates, everybody, "GET templates"},
+		"GET /console/templates/{id}/delete":  {d.asks("template"), signers, "DELETE templates"},
+		"POST /console/templates/{id}/delete": {d.asks("template"), signers, "DELETE templates"},
 
-	"GET /console/people":              owners,
-	"POST /console/people":             owners,
-	"POST /console/people/{id}/role":   owners,
-	"POST /console/people/{id}/again":  owners,
-	"GET /console/people/{id}/remove":  owners,
-	"POST /console/people/{id}/remove": owners,
+		"GET /console/certificates":                   {d.certificates, everybody, "GET certificates"},
+		"GET /console/certificates/new":               {d.showOrder, owners, "POST certificates"},
+		"POST /console/certificates/new":              {withForm(d.order), owners, "POST certificates"},
+		"GET /console/certificates/{id}/link":         {d.showLink, owners, ""},
+		"POST /console/certificates/{id}/link":        {withForm(d.sendLink), owners, "POST certificates"},
+		"GET /console/certificates/{id}/revoke":       {d.asks("revoke"), owners, "POST certificates"},
+		"POST /console/certificates/{id}/revoke":      {d.asks("revoke"), owners, "POST certificates"},
+		"GET /console/certificates/{id}/cancel":       {d.asks("cancel"), owners, "POST certificates"},
+		"POST /console/certificates/{id}/cancel":      {d.asks("cancel"), owners, "POST certificates"},
+		"POST /console/certificates/{id}/{action}":    {withForm(d.change), owners, "POST certificates"},
+		"POST /console/certificates/{id}/review":      {withForm(d.review), reviewers, "POST certificates"},
+		"GET /console/certificates/{id}/review":       {d.showReview, reviewers, "GET certificates"},
+		"GET /console/certificates/{id}/evidence/{n}": {d.evidence, reviewers, "GET certificates"},
 
-	"GET /console/passkeys":                   everybody,
-	"POST /console/passkeys":                  everybody,
-	"GET /console/passkeys/{passkey}/remove":  everybody,
-	"POST /console/passkeys/{passkey}/remove": everybody,
+		"GET /console/account":                     {d.account, everybody, ""},
+		"GET /console/account/tokens/{id}/revoke":  {d.asks("token"), owners, "DELETE tokens"},
+		"POST /console/account/tokens/{id}/revoke": {d.asks("token"), owners, "DELETE tokens"},
+		"GET /console/account/tokens/new":          {d.newToken, owners, "POST tokens"},
+		"POST /console/account/tokens/new":         {withForm(d.makeToken), owners, "POST tokens"},
+		"GET /console/health":                      {d.health, owners, ""},
 
-	"GET /console/sessions":           everybody,
-	"POST /console/sessions/{id}/end": everybody,
-	"GET /console/health":             owners,
+		"GET /console/people":                     {d.people, owners, ""},
+		"POST /console/people":                    {withForm(d.invitePerson), owners, "POST people"},
+		"POST /console/people/{id}/role":          {withForm(d.changeRole), owners, "POST people"},
+		"POST /console/people/{id}/again":         {withForm(d.inviteAgain), owners, "POST people"},
+		"GET /console/people/{id}/remove":         {d.asks("person"), owners, "POST people"},
+		"POST /console/people/{id}/remove":        {d.asks("person"), owners, "POST people"},
+		"GET /console/sessions":                   {d.sessions, everybody, ""},
+		"GET /console/passkeys":                   {d.passkeys, everybody, ""},
+		"POST /console/passkeys":                  {withForm(d.addPasskey), everybody, ""},
+		"GET /console/passkeys/{passkey}/remove":  {d.asks("passkey"), everybody, ""},
+		"POST /console/passkeys/{passkey}/remove": {d.asks("passkey"), everybody, ""},
+		"POST /console/sessions/{id}/end":         {withForm(d.endSession), everybody, ""},
+	}
 }
 
 var (
@@ -94,32 +102,14 @@ var roles = map[member.Role]struct{ Name, May look.Text }{
 	member.Reader:   {look.T("Reader", "Lettore"), look.T("looks, and changes nothing", "consulta, senza modificare nulla")},
 }
 
-// opens says whether somebody may open a page by its pattern.
-func (v *visit) opens(pattern string) bool {
-	if v.Member == nil {
-		return true
-	}
-	allowed, ok := mayOpen[pattern]
-	if !ok {
-		allowed = owners
-	}
-	for _, r := range allowed {
-		if r == v.Member.Role {
-			return true
-		}
-	}
-	return false
+// mayOpen reports whether the visitor's role may open a page, named by its pattern.
+func (d *Desk) mayOpen(v *visit, pattern string) bool {
+	return v.Member == nil || slices.Contains(d.entries[pattern].roles, v.Member.Role)
 }
 
-var notYours = look.Refusal(fault.ScopeLacking, look.T("Your role does not allow this. An owner of the account can do it, or give you another role.",
-	"Il tuo ruolo non lo consente. Può farlo un titolare del conto, o darti un altro ruolo."))
-
-// judge is asked before every page.
-func (v *visit) judge(pattern string) error {
-	if v.opens(pattern) {
-		return nil
-	}
-	f := *notYours
+func notYours() error {
+	f := look.Refusal(fault.ScopeLacking, look.T("Your role does not allow this. An owner of the account can do it, or give you another role.",
+		"Il tuo ruolo non lo consente. Può farlo un titolare del conto, o darti un altro ruolo."))
 	f.Status = http.StatusForbidden
-	return &f
+	return f
 }

@@ -180,8 +180,8 @@ func owner(c *enroll.Certificate) string {
 	return c.Owner
 }
 
-// typed reads the fields of a form whose session has ended, files left aside: to
-// whom was logged in before more is listened than to a stranger.
+// typed reads the fields of a form whose session has ended, without its files. Fewer bytes are
+// read of a stranger's form than of one whose session just ended.
 func typed(w http.ResponseWriter, r *http.Request, most int64) url.Values {
 	out := url.Values{}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
@@ -284,7 +284,7 @@ func (d *Desk) read(v *visit) (*posted, error) {
 	return p, nil
 }
 
-// sign takes the form. It is carried out once, however often it is sent; who
+// sign handles the form. It is carried out once, however often it is sent, and a browser that
 // leaves does not stop it.
 func (d *Desk) sign(v *visit) error {
 	p, err := d.read(v)
@@ -297,7 +297,7 @@ func (d *Desk) sign(v *visit) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), signTime)
 	defer cancel()
-	r, err := d.once(ctx, v, p, d.submit)
+	r, err := d.submitOnce(ctx, v, p, d.submit)
 	if err != nil {
 		return d.signAgain(v, p.values, err)
 	}
@@ -368,6 +368,11 @@ var missing = map[fault.Code]look.Text{
 	fault.WrongOTP:         look.T("The one-time password is wrong, or was used already. Wait for the next one.", "Il codice temporaneo è errato o già usato. Aspetta il prossimo."),
 }
 
+// asSentence is a text that begins with a capital and ends with a full stop.
+func asSentence(t look.Text) look.Text {
+	return look.Text{English: sentence(t.English), Italian: sentence(t.Italian)}
+}
+
 // sentence begins with a capital and ends with a full stop.
 func sentence(s string) string {
 	if s == "" {
@@ -381,9 +386,9 @@ func sentence(s string) string {
 	return s
 }
 
-// once submits a request under the key of its form. Who sends it a second time
-// waits for the first, and gets what that has made.
-func (d *Desk) once(ctx context.Context, v *visit, p *posted, submit func(context.Context, *visit, *posted) (*ledger.Record, error)) (*ledger.Record, error) {
+// submitOnce submits a request under the key of its form. Sending the form again waits for the
+// first submission and returns its record.
+func (d *Desk) submitOnce(ctx context.Context, v *visit, p *posted, submit func(context.Context, *visit, *posted) (*ledger.Record, error)) (*ledger.Record, error) {
 	key := p.values["key"]
 	if key != "" {
 		key = "console " + clip(key, 64)
@@ -460,11 +465,24 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record,
 	if title == "" {
 		title = titleOf(p.files)
 	}
-	members := map[string]jsontext.Value{}
-	for name, value := range map[string]any{
+	members, err := membersOf(map[string]any{
 		"certificateUsername": f["certificateUsername"], "certificatePassword": f["certificatePassword"], "certificateOtp": strings.ReplaceAll(f["certificateOtp"], " ", ""),
 		"signatureType": f["signatureType"], "title": title, "options": options,
-	} {
+	})
+	if err != nil {
+		return nil, err
+	}
+	req, err := d.Signing.Requests.ParseFiles(kind, members, p.files, p.spool)
+	if err != nil {
+		return nil, err
+	}
+	return d.carryOut(ctx, v, req)
+}
+
+// membersOf writes the members of a request as JSON; empty ones are left out.
+func membersOf(values map[string]any) (map[string]jsontext.Value, error) {
+	members := map[string]jsontext.Value{}
+	for name, value := range values {
 		if value == "" {
 			continue
 		}
@@ -474,15 +492,11 @@ func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record,
 		}
 		members[name] = b
 	}
-	req, err := d.Signing.Requests.ParseFiles(kind, members, p.files, p.spool)
-	if err != nil {
-		return nil, err
-	}
-	return d.carryOut(ctx, v, req)
+	return members, nil
 }
 
-// carryOut has a request carried out. A wrong password is told before there is a record: it
-// is mended in the form, and would stay among the records as one that failed.
+// carryOut submits a request. A wrong password is found before there is a record, which would
+// otherwise stay in the list as failed although the form is simply sent again.
 func (d *Desk) carryOut(ctx context.Context, v *visit, req *request.Request) (*ledger.Record, error) {
 	cred, err := d.Keys.Find(ctx, v.accountID(), req.Username)
 	if err == nil && cred != nil && cred.Remote == "" { // that of others is judged where the key is

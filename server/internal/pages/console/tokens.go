@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -45,10 +46,7 @@ var lives = []struct {
 	name look.Text
 }{{30, look.T("30 days", "30 giorni")}, {90, look.T("90 days", "90 giorni")}, {365, look.T("One year", "Un anno")}}
 
-func (d *Desk) tokenPage(v *visit, f map[string]string) (*tokenPage, error) {
-	if err := d.need(v, http.MethodPost, "tokens"); err != nil {
-		return nil, err
-	}
+func (d *Desk) tokenPage(v *visit, f map[string]string) *tokenPage {
 	l := look.Language(v.r)
 	p := &tokenPage{Head: d.head(v, look.T("New token", "Nuovo token")), As: v.accountID(), F: map[string]string{}, Short: v.Own, Problem: map[string]string{"amount": "", "requests": ""}}
 	for _, name := range []string{"name", "scopes", "requests", "amount", "addresses"} {
@@ -60,20 +58,16 @@ func (d *Desk) tokenPage(v *visit, f map[string]string) (*tokenPage, error) {
 	for _, o := range lives {
 		p.Lives = append(p.Lives, look.Option{Value: strconv.Itoa(o.days), Name: o.name.In(l), Selected: strconv.Itoa(o.days) == f["days"]})
 	}
-	return p, nil
+	return p
 }
 
 func (d *Desk) newToken(v *visit) error {
-	p, err := d.tokenPage(v, map[string]string{"scope": "sign", "days": "90"})
-	if err != nil {
-		return err
-	}
-	d.pages.Render(v.w, v.r, http.StatusOK, "token-new", p)
+	d.pages.Render(v.w, v.r, http.StatusOK, "token-new", d.tokenPage(v, map[string]string{"scope": "sign", "days": "90"}))
 	return nil
 }
 
 // asked reads what token is asked for.
-func askedToken(f map[string]string) (n account.NewToken, problem string, err error) {
+func askedToken(f map[string]string) (n account.NewToken, problem string) {
 	n.Name = strings.TrimSpace(f["name"])
 	for _, o := range purposes {
 		if o.word == f["scope"] {
@@ -92,37 +86,28 @@ func askedToken(f map[string]string) (n account.NewToken, problem string, err er
 	if text := strings.TrimSpace(f["requests"]); text != "" {
 		most, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || most < 0 {
-			return n, "requests", nil
+			return n, "requests"
 		}
 		n.Limits.TotalRequests = &most
 	}
 	if text := strings.Replace(strings.TrimSpace(f["amount"]), ",", ".", 1); text != "" {
 		most, err := money.ParseEuro(text)
 		if err != nil || most < 0 {
-			return n, "amount", nil
+			return n, "amount"
 		}
 		n.Limits.WalletAmount = &most
 	}
-	return n, "", nil
+	return n, ""
 }
 
-func (d *Desk) makeToken(v *visit) error {
-	sent, err := form(v)
-	if err != nil {
-		return err
-	}
+func (d *Desk) makeToken(v *visit, sent url.Values) error {
 	f := map[string]string{}
 	for name := range sent {
 		f[name] = sent.Get(name)
 	}
-	p, err := d.tokenPage(v, f)
-	if err != nil {
-		return err
-	}
-	n, problem, err := askedToken(f)
-	if err != nil {
-		return err
-	}
+	p := d.tokenPage(v, f)
+	n, problem := askedToken(f)
+	var err error
 	if problem == "" {
 		p.Made, err = d.Accounts.MakeToken(v.ctx(), v.Caller, v.r.Host, n)
 	}
@@ -132,8 +117,7 @@ func (d *Desk) makeToken(v *visit) error {
 		p.Problem[problem] = look.T("Enter a number, or nothing.", "Inserisci un numero, o niente.").In(look.Language(v.r))
 		d.pages.Render(v.w, v.r, http.StatusUnprocessableEntity, "token-new", p)
 	case errors.As(err, &no) && no.HTTP() < http.StatusInternalServerError:
-		p.Alert, p.Code = look.Sentence(err), int(no.Code)
-		p.Alert.English, p.Alert.Italian = sentence(p.Alert.English), sentence(p.Alert.Italian)
+		p.Alert, p.Code = asSentence(look.Sentence(err)), int(no.Code)
 		d.pages.Render(v.w, v.r, no.HTTP(), "token-new", p)
 	case err != nil:
 		return err
@@ -144,7 +128,7 @@ func (d *Desk) makeToken(v *visit) error {
 	return nil
 }
 
-// seats are the tokens that stand for people.
+// seats are the tokens that people act by.
 func (d *Desk) seats(v *visit) (map[string]bool, error) {
 	all, err := d.Members.List(v.ctx(), v.accountID())
 	out := map[string]bool{}

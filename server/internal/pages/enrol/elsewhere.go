@@ -107,7 +107,7 @@ func (k *Cards) Link(c *enroll.Certificate) string {
 	return k.URL + "/cns" + strings.TrimPrefix(linkPath(c), "/enrol")
 }
 
-// Card serves the address where a card is asked for. It stands on a listener of
+// Card serves the address where a card is asked for. It is on a listener of
 // its own: elsewhere nobody is asked for a certificate.
 func (p *Pages) Card(w http.ResponseWriter, r *http.Request) {
 	look.Headers(w)

@@ -1,6 +1,6 @@
-// Package enrol serves the page behind a certificateLink, where a holder is
-// identified and sees the credentials once. The pages are plain HTML forms that work without scripts, in Italian and
-// English, under a content security policy that allows nothing from elsewhere.
+// Package enrol serves the page behind a certificateLink, where a holder is identified and
+// sees the credentials once. The pages are plain HTML forms that work without scripts, in
+// Italian and English, under a content security policy that allows nothing from elsewhere.
 package enrol
 
 import (
@@ -31,9 +31,9 @@ type Pages struct {
 	// KeepYears is how long evidence is kept after the end of a certificate; 0: it is not
 	// said.
 	KeepYears int
-	// Tells says that holders are told by mail of what happens to their orders.
+	// Tells says that holders get mail about their orders.
 	Tells bool
-	// OtherCard and OtherRefusal serve whoever is identified and has no order: a person
+	// OtherCard and OtherRefusal serve people who are identified without an order: a person
 	// who signs. They say whether they did; nil: there is nobody.
 	OtherCard    func(http.ResponseWriter, *http.Request, [][]byte) bool
 	OtherRefusal func(http.ResponseWriter, *http.Request, error) bool
@@ -112,7 +112,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 }
 
 // step shows a step that the holder chose, or sends the holder to the provider that
-// the address names. An order that is past it shows where it stands.
+// the address names. An order that is past it shows its state.
 func (p *Pages) step(w http.ResponseWriter, r *http.Request) {
 	c, err := p.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret"))
 	if err != nil {

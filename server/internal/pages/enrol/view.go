@@ -18,7 +18,7 @@ import (
 //
 //	start → choose → spid, cie, cns, video, signature → confirm → reveal → shown
 //
-// The address of the order shows where it stands; those below it are the steps that
+// The address of the order shows its state; those below it are the steps that
 // the holder chooses, and lead back there once the order is past them.
 type view struct {
 	look.Head
@@ -45,7 +45,7 @@ type view struct {
 	Seal        bool
 	Attributes  []row
 	Digest      string // of what is to be confirmed
-	Mail        string // where the holder is told of what was decided
+	Mail        string // where the decision is mailed to
 	KeepYears   int    // that evidence is kept
 	Spoken      look.Text
 	VideoCode   string
@@ -78,7 +78,7 @@ func (p *Pages) blank(r *http.Request) *view {
 	return &view{Head: look.Head{Lang: look.Language(r), Private: true}, Step: "problem"}
 }
 
-// viewOf is the page of an order: where it stands, or of the steps that the holder
+// viewOf is the page of an order: its state, or of the steps that the holder
 // chooses the one at an address.
 func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Browsers, at string) *view {
 	v := p.blank(r)

@@ -11,7 +11,7 @@ import (
 )
 
 // Code is the QR code of a text, as a picture in a page. It is empty where the text is
-// longer than any code holds: what it says stands beside it in letters.
+// longer than any code holds: its content is beside it in letters.
 func Code(text string) template.URL {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {

@@ -3,7 +3,7 @@
 // and one function that answers with a page.
 //
 // A package of pages embeds its templates and scripts, hands them to [Site.Set],
-// and answers with [Set.Render]. A template stands between {{template "top" .}}
+// and answers with [Set.Render]. A template is between {{template "top" .}}
 // and {{template "bottom" .}}; what it shows embeds a [Head].
 package look
 

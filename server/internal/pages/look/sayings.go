@@ -151,7 +151,7 @@ var sayings = map[string]Text{
 		"This key is in use already, for certificates of another kind.", "Questa chiave è già in uso, per certificati di un altro tipo."),
 }
 
-// words that stand in sayings, as people know them.
+// words that sayings contain, as people know them.
 var words = map[string]Text{
 	"video":        T("the video", "il video"),
 	"photo":        T("the photo of the document", "la foto del documento"),

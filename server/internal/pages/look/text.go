@@ -65,7 +65,7 @@ func Sentence(err error) Text {
 		return text
 	}
 	text := Text{f.Text, italian[f.Code]}
-	if text.Italian == "" { // no English sentence stands in an Italian page
+	if text.Italian == "" { // no English sentence in an Italian page
 		text.Italian = fmt.Sprintf("Il server ha rifiutato la richiesta (codice %d).", int(f.Code))
 	}
 	return text

@@ -136,7 +136,7 @@ func (v *request) zoneLink(z omi.Zone) string {
 	return v.link("municipality", z.Municipality().CadastralCode, "zone", z.Code())
 }
 
-// mostCompared is how many zones stand beside one another.
+// mostCompared is how many zones are compared at once.
 const mostCompared = 8
 
 // comparedLine is one zone beside others.

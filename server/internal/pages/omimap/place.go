@@ -32,7 +32,7 @@ const (
 )
 
 var (
-	// numbers with a decimal point, which a comma may stand between
+	// numbers with a decimal point, with a comma or blanks between
 	points = regexp.MustCompile(`^([-+]?\d{1,3}(?:\.\d{1,12})?)\s*[,;/|\s]\s*([-+]?\d{1,3}(?:\.\d{1,12})?)$`)
 	// with a comma in each, and something else between them
 	commas = regexp.MustCompile(`^(` + numberForm + `)` + between + `(` + numberForm + `)$`)

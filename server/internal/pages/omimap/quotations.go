@@ -4,7 +4,7 @@
 // makes the map one that can be moved.
 //
 // The page is open to anybody and costs no lookups: it shows published data, a
-// place at a time. Whoever wants many asks the API, with an account.
+// place at a time. For many there is the API, with an account.
 package omimap
 
 import (

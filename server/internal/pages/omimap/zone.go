@@ -189,7 +189,7 @@ func sameValue(z omi.Zone, as omi.Value) (omi.Value, bool) {
 	return omi.Value{}, false
 }
 
-// history draws what stands for the zone over the semesters.
+// history draws the zone's main value over the semesters.
 func (v *request) history(o *zoneView, z omi.Zone, past []omi.Past) {
 	head, ok := z.HomeValue()
 	for i := 0; !ok && i < z.Values(); i++ { // no homes: what is quoted first

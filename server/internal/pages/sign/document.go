@@ -52,7 +52,7 @@ type shown struct {
 const (
 	pictureWidth = 1240   // pixels: A4 at 150 dpi, sharp on a telephone
 	shownWidth   = 800    // that a page is laid out with
-	mostInline   = 400000 // bytes of text that stand in the page itself
+	mostInline   = 400000 // bytes of text put into the page itself
 )
 
 // layout is what the page shows of the documents, their pages counted through.

@@ -1,4 +1,4 @@
-// Package sign serves the page where somebody who was asked to signs: the document as
+// Package sign serves the page where a person who was asked signs: the document as
 // pictures, a code or an identification, and one click. The pages are plain forms that
 // work without scripts; drawing a signature is the one thing that needs one.
 package sign
@@ -141,7 +141,7 @@ type view struct {
 	Told      string
 	Leave     string // where to go on after the end
 	LeaveHost string
-	Origins   string // that are told of the end, as JSON
+	Origins   string // that get a message at the end, as JSON
 	Expires   time.Time
 	Advanced  bool // a certificate of the person's own signs
 	Sidebar   bool // the part that says what it is about

@@ -129,7 +129,7 @@ func begins(whole, part ades.Source) bool {
 }
 
 // signatureSize is what a signature without much evidence adds to a document;
-// maxKept bounds what stands in memory behind one.
+// maxKept bounds what is in memory behind one.
 const (
 	signatureSize = 48 << 10
 	maxKept       = 256 << 10

@@ -35,7 +35,7 @@ type Item struct {
 	Media   Media
 	Label   string
 	Refused *ledger.Refusal // of a batch: why this one cannot be signed
-	Anew    bool            // of a batch: Source is a copy that was written anew
+	Anew    bool            // of a batch: Source is a rewritten copy
 }
 
 // Validate makes sure that there is something to sign: remote documents are
@@ -225,7 +225,7 @@ func Unsignable(index int, err error) error {
 }
 
 // twofold says whether a PDF can be read in two ways, a damaged one among them:
-// it is written anew before it is signed. One that has signatures may not be, and
+// it is rewritten before it is signed. One that has signatures may not be, and
 // is refused, since no signature on it would be valid.
 func (x *Set) twofold(ctx context.Context, index int, d *document) (bool, error) {
 	var found *pades.Examination
@@ -236,7 +236,7 @@ func (x *Set) twofold(ctx context.Context, index int, d *document) (bool, error)
 	var malformed *ades.MalformedError
 	switch {
 	case errors.As(err, &malformed) && !errors.Is(err, ades.ErrPassword):
-		return true, nil // what it is, is told when it is read to be written anew
+		return true, nil // the reading before the rewrite says what is wrong
 	case err != nil:
 		return false, Unsignable(index, err)
 	case len(found.Twofold) == 0:
@@ -250,7 +250,7 @@ func (x *Set) twofold(ctx context.Context, index int, d *document) (bool, error)
 	return true, nil
 }
 
-// anew writes a PDF anew.
+// anew rewrites a PDF.
 func (x *Set) anew(ctx context.Context, w *upload.Writer, d *document) error {
 	return Unsignable(d.file.Position, pades.Anew(ctx, w, d.src, x.secrets.EncryptionPassword))
 }

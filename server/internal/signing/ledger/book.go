@@ -14,7 +14,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Book is the table of signature records, as the audit log is held against it.
+// Book is the table of signature records, as audit verification compares it with the log.
 type Book struct{ Ledger *Ledger }
 
 // Kinds are those of the events of a signature.
@@ -107,14 +107,14 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	return all, nil
 }
 
-// each has scan see the rows of a query.
+// each runs scan on every row of a query.
 func each(ctx context.Context, q store.Querier, scan func(store.Row) error, query string, args ...any) error {
 	rows, err := q.Query(ctx, query, args...)
 	return store.Each("signing: read records", rows, err, scan)
 }
 
-// told is what the events of a record say.
-type told struct {
+// history is what the events of a record say.
+type history struct {
 	kinds    map[string]int
 	uses     []keyUse // of the key; without those whose text is gone
 	request  struct{ Terms string }
@@ -132,8 +132,8 @@ type told struct {
 	wrong string // what cannot be
 }
 
-func (b *bookRow) tell(events []*audit.Entry) *told {
-	t := &told{kinds: map[string]int{}, persons: map[int]string{}, acts: map[string]int64{}}
+func (b *bookRow) tell(events []*audit.Entry) *history {
+	t := &history{kinds: map[string]int{}, persons: map[int]string{}, acts: map[string]int64{}}
 	for i, e := range events {
 		if t.kinds[e.Kind]++; (e.Kind == "request") != (i == 0) || t.kinds["signed"] > 0 && slices.Contains([]string{"input", "validation", "key-use", "signature"}, e.Kind) ||
 			e.Kind == "key-use" && t.kinds["validation"] == 0 {
@@ -224,7 +224,7 @@ func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string { //nolint
 // usesFit holds the intents against the uses of the key that the log tells of. Of
 // a record that was signed as many led to its document as its end says, and where it
 // was taken over those that it names.
-func (b *bookRow) usesFit(t *told) string {
+func (b *bookRow) usesFit(t *history) string {
 	if b.ByPeople() {
 		return b.actsFit(t)
 	}

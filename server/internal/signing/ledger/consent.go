@@ -25,9 +25,8 @@ func (s *Ledger) Approvals(ctx context.Context, account, after string, skip, lim
 
 var ErrDecided = fault.New(fault.WrongState, "the signature does not wait for an approval any more")
 
-// approval is what stands sealed beside an approval: the word in its column
-// alone could be written by whoever can write to the database. It is given for
-// what was bound, and good for nothing else.
+// approval is the sealed proof of an approval: the word in its column could be written by
+// anyone with write access to the database. It holds only for what was bound.
 type approval struct{ Token, Bound string }
 
 // CheckApproval refuses a record whose level asks for an approval and that has none.
@@ -59,15 +58,11 @@ func (s *Ledger) StoreApproval(ctx context.Context, tx *store.Tx, r *Record, tok
 	return err
 }
 
-// StoreRefusal takes a record over, to be ended, from whoever might be working on
-// it, if its approval is still what it was found with.
+// StoreRefusal takes the lease of a record from any worker, so that it can be ended, if its
+// approval is still the one that was read.
 func StoreRefusal(ctx context.Context, tx *store.Tx, r *Record, lease string, until time.Time) error {
-	n, err := tx.Exec(ctx, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and `+only(`approval = $4 and `+isWaiting),
+	return tx.Expect(ctx, 1, ErrDecided, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and `+only(`approval = $4 and `+isWaiting),
 		lease, store.Millis(until), r.ID, r.Approval)
-	if err == nil && n == 0 {
-		err = ErrDecided
-	}
-	return err
 }
 
 // ApprovalWithdrawn is the text of the error that a record ends in.

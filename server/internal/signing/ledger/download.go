@@ -68,10 +68,9 @@ func (s *Ledger) Open(ctx context.Context, from request.Caller, id, which string
 	return &Download{File: f, Data: b}, nil
 }
 
-// content opens a document of a record, after all of it was held against its
-// seal and digest.
+// content opens a document of a record, after checking all of it against its seal and digest.
 func (s *Ledger) content(ctx context.Context, r *Record, f *File) (io.ReadSeekCloser, error) {
-	// It is read after the call's own time is over: at the pace of who reads.
+	// The client reads it at its own pace, after the call's deadline.
 	b, err := s.Blobs.For(r.Owner()).Open(context.WithoutCancel(ctx), f.Blob)
 	if err != nil {
 		return nil, fmt.Errorf("signing: open the %s document of %s: %w", f.Role, r.ID, err)
@@ -97,8 +96,7 @@ func (s *Ledger) Copy(ctx context.Context, r *Record, f *File, w io.Writer) (boo
 	return true, errors.Join(err, b.Close())
 }
 
-// Peek opens the signed document of a record to look into it: none of it is to
-// leave the server.
+// Peek opens the signed document of a record to look into it; none of it may leave the server.
 func (s *Ledger) Peek(ctx context.Context, r *Record) (*blob.Reader, error) {
 	b, err := s.Blobs.For(r.Owner()).Open(ctx, r.Signed.Blob)
 	if err != nil {
@@ -107,9 +105,8 @@ func (s *Ledger) Peek(ctx context.Context, r *Record) (*blob.Reader, error) {
 	return b, nil
 }
 
-// whole reads a document to its end, where every piece is held against its seal,
-// before the first byte leaves: half a document with the status 200 is no
-// answer.
+// whole reads a document to its end, which checks the seal of every piece, before the first
+// byte is sent: half a document with status 200 is no answer.
 func whole(b io.ReadSeeker) error {
 	if _, err := io.Copy(io.Discard, b); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // A document is a row, known by its record, role and place there. The only input,
-// where it is signed as it is, stands for the validated document too. Digests are
+// where it is signed as it is, is the validated document too. Digests are
 // bytes, and a name that follows from the rest is not stored.
 
 const fileColumns = `signature_id, id, role, position, validated, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, created_at`

@@ -24,9 +24,9 @@ type kept struct {
 
 func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.Role, k.record) }
 
-// Check looks at the files of every record, or of so many of the latest, and tells
-// of those that are missing or not what they were. Quick only asks whether they are
-// there; else every byte is read. It returns how many files there are.
+// Check checks the files of every record, or of so many of the latest, and tells of those that
+// are missing or changed. Quick only asks whether they exist; otherwise every byte is read. It
+// returns the number of files.
 func (s *Ledger) Check(ctx context.Context, quick bool, latest int, tell func(string)) (int, error) {
 	n, after := 0, kept{File: &File{}}
 	if latest > 0 {
@@ -75,8 +75,8 @@ func (s *Ledger) checkDone(ctx context.Context, after string, tell func(string))
 	return err
 }
 
-// checkOrphans finds documents and uses of keys of records that are not there. Of one
-// that was erased a use stays that nobody settled.
+// checkOrphans finds documents and uses of keys that belong to no record. The unsettled use of
+// an erased record stays.
 func (s *Ledger) checkOrphans(ctx context.Context, after string, tell func(string)) error {
 	for _, table := range []string{"signature_files", "signing_intents"} {
 		rows, err := s.DB.Read().Query(ctx, `select distinct o.signature_id from `+table+` o where o.signature_id > $1 and not exists (select 1 from signatures r where r.id = o.signature_id)
@@ -172,8 +172,8 @@ func (s *Ledger) damage(ctx context.Context, k *kept) (string, error) {
 	return fmt.Sprintf("it cannot be read: %v", err), nil
 }
 
-// still says whether a file that was not found is one that should be: it may
-// have come to its end meanwhile.
+// still reports whether a file that was not found should exist: it may have been deleted
+// meanwhile.
 func (s *Ledger) still(ctx context.Context, k *kept) bool {
 	var deleted int64
 	err := s.DB.Read().QueryRow(ctx, `select deleted_at from signature_files where signature_id = $1 and role = $2 and position = $3`, k.record, k.Role, k.Position).Scan(&deleted)

@@ -1,6 +1,6 @@
 // Package ledger keeps signature records: their rows and files, the table of
-// their states, what stands sealed in them, and what the audit log must say of
-// each. A record moves only along the table in state.go, under a lease.
+// their states, what is sealed in them, and what the audit log must say of each.
+// A record moves only along the table in state.go, under a lease.
 package ledger
 
 import (
@@ -43,8 +43,7 @@ type Biller interface {
 // Ledger reads and writes records.
 type Ledger struct{ Config }
 
-// Refusal is what a record ends in: a row of the table of errors that stands
-// in records, and a text for the client.
+// Refusal is how a record ends in ERROR: an error code and a text for the client.
 type Refusal struct {
 	Number fault.Code
 	Text   string

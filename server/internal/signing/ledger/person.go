@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// PersonState is how far somebody who is asked to sign has come.
+// PersonState is how far a person who is asked to sign has come.
 type PersonState string
 
 // The states of a person, as the wire spells them.
@@ -26,7 +26,7 @@ func (s PersonState) Final() bool {
 	return s == PersonSigned || s == PersonDeclined || s == PersonExpired
 }
 
-// What somebody is asked for.
+// What a person is asked for.
 const (
 	RoleSigner   = "signer"
 	RoleApprover = "approver" // agrees, and signs nothing
@@ -51,7 +51,7 @@ type Place struct {
 	Anchor string  `json:"anchor,omitempty"` // a text of the document
 }
 
-// Person is somebody who is asked to sign a record. All of it but its place is sealed
+// Person is asked to sign a record. All of it but its place is sealed
 // in its row.
 type Person struct {
 	ID       string `json:"id"` // a UUID
@@ -103,7 +103,7 @@ type Person struct {
 	sealed []byte // as the row has it
 }
 
-// Shown is a document as somebody has seen it.
+// Shown is a document as a person has seen it.
 type Shown struct {
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`

@@ -19,7 +19,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// KindPerson is the kind of every event of somebody who is asked to sign; kindClosing
+// KindPerson is the kind of every event of a person who is asked to sign; kindClosing
 // says that everybody has.
 const (
 	KindPerson  = "signer"
@@ -53,7 +53,7 @@ func (p *Person) FullName() string { return strings.TrimSpace(p.Name + " " + p.S
 // Acts says that the person has to do something for the record to come to its end.
 func (p *Person) Acts() bool { return p.Role != RoleViewer }
 
-// AnySigned says that somebody has signed.
+// AnySigned says that someone has signed.
 func (r *Record) AnySigned() bool {
 	return slices.ContainsFunc(r.Persons, func(p *Person) bool { return p.State == PersonSigned && p.Role == RoleSigner })
 }
@@ -120,7 +120,7 @@ func (s *Ledger) insertPersons(ctx context.Context, tx *store.Tx, r *Record) err
 	return nil
 }
 
-// PersonsAsked tells of everybody who is asked, after the record was stored.
+// PersonsAsked are the events about the people who are asked, once the record is stored.
 func (s *Ledger) PersonsAsked(r *Record) (all []audit.Event) {
 	for _, p := range r.Persons {
 		all = append(all, personEvent(r, p, personDigest(r.ID, p.ID, p.Position, p.Version, p.sealed), "asked", fmt.Sprintf("signer %d of %d is asked to sign", p.Position+1, len(r.Persons)), nil))
@@ -134,8 +134,8 @@ func personEvent(r *Record, p *Person, row, what, text string, more map[string]a
 	return audit.Event{Account: r.AccountID, Record: r.ID, Kind: KindPerson, Log: text, Detail: detail}
 }
 
-// LockPerson reads a person anew in a transaction that will change it: messages and codes
-// may have come and gone since the record was read. Nobody else changes it meanwhile.
+// LockPerson locks a person's row in a transaction that will change it, and reads it again if
+// it changed since the record was read.
 func (s *Ledger) LockPerson(ctx context.Context, tx *store.Tx, r *Record, p *Person) error {
 	query := `select id, version, sealed from signers where signature_id = $1 and position = $2`
 	if s.DB.Dialect() == store.PostgreSQL {
@@ -157,11 +157,11 @@ func (s *Ledger) LockPerson(ctx context.Context, tx *store.Tx, r *Record, p *Per
 	return err
 }
 
-// ErrStale says that somebody else has changed a person meanwhile.
+// ErrStale says that a person was changed since it was read.
 var ErrStale = errors.New("signing: the signer was changed meanwhile")
 
-// SavePerson stores a person that was changed, if it is still as it was read, and
-// writes down what happened.
+// SavePerson stores a changed person, unless it was changed since it was read, and logs the
+// change.
 func (s *Ledger) SavePerson(ctx context.Context, tx *store.Tx, r *Record, p *Person, what, text string, more map[string]any) error {
 	before := p.Version
 	p.Version++
@@ -177,8 +177,8 @@ func (s *Ledger) SavePerson(ctx context.Context, tx *store.Tx, r *Record, p *Per
 	return s.Audit.Append(ctx, tx, personEvent(r, p, digest, what, text, more))
 }
 
-// ChangePerson reads a record anew and changes one of its people, again where somebody
-// else was first. What change returns is told; no text: nothing changes.
+// ChangePerson reads a record and changes one of its people, and starts over if another change
+// came first. What change returns is logged; an empty text means that nothing changes.
 func (s *Ledger) ChangePerson(ctx context.Context, record, person string, change func(tx *store.Tx, r *Record, p *Person) (what, text string, more map[string]any, err error)) (*Record, *Person, error) {
 	for range 10 {
 		r, err := s.ByID(ctx, record)
@@ -204,20 +204,20 @@ func (s *Ledger) ChangePerson(ctx context.Context, record, person string, change
 	return nil, nil, fault.New(fault.Unavailable, "too many want to change the same signer: try again")
 }
 
-// AskAct has a record worked on for a person's act. It must still wait for signers.
+// AskAct queues a record for a person's act. It must still wait for signers.
 func AskAct(ctx context.Context, tx *store.Tx, r *Record, otherwise error) error {
 	return tx.Expect(ctx, 1, otherwise, `update signatures set acts = acts + 1, turn = `+job.Turn(Table, Ready, "$2", "$3")+` where id = $1 and `+
 		only(``+isWaitSigners), r.ID, r.AccountID, 1)
 }
 
-// StoreSentOut is the step after validation of a record that people sign. Nobody works
-// on it until somebody acts.
+// StoreSentOut is the step after validation of a record that people sign. Nothing is queued
+// until one of them acts.
 func StoreSentOut(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
 	return transition(ctx, tx, r, lease, WaitSigners, `signature_type = $5, secret = $6, lease_by = '', lease_until = 0, starts = 0, failures = 0`, r.Type, r.Secret)
 }
 
-// StoreActed ends an act under the lease of who made it, and the lease; what else waits is
-// claimed anew. The last act has the record closed.
+// StoreActed ends an act and releases the lease that it was made under; what else waits is
+// claimed again. The last act lets the record be closed.
 func (s *Ledger) StoreActed(ctx context.Context, tx *store.Tx, r *Record, lease string, last bool) error {
 	const done = `acts = acts - 1, lease_by = '', lease_until = 0, starts = 0, failures = 0`
 	if !last {
@@ -231,17 +231,17 @@ func (s *Ledger) StoreActed(ctx context.Context, tx *store.Tx, r *Record, lease 
 	})
 }
 
-// StoreIdle gives a record back for which there is nothing to do.
+// StoreIdle releases a record that has nothing to do.
 func StoreIdle(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
 	return tx.Expect(ctx, 1, ErrLost, `update signatures set acts = 0, lease_by = '', lease_until = 0, starts = 0 where id = $1 and `+only(`lease_by = $2 and `+isWaitSigners), r.ID, lease)
 }
 
-// TakeOver takes a record that waits from whoever works on it, to be ended.
+// TakeOver takes the lease of a waiting record from any worker, so that it can be ended.
 func TakeOver(ctx context.Context, tx *store.Tx, r *Record, lease string, until time.Time, otherwise error) error {
 	return tx.Expect(ctx, 1, otherwise, `update signatures set lease_by = $2, lease_until = $3 where id = $1 and `+only(``+isWaiting), r.ID, lease, store.Millis(until))
 }
 
-// PutWork stores a document as an act left it, in the place of what it was before.
+// PutWork replaces a document by what an act made of it.
 func (s *Ledger) PutWork(ctx context.Context, tx *store.Tx, r *Record, f *File) error {
 	if err := tx.Later(ctx, `delete from signature_files where signature_id = $1 and role = $2 and position = $3`, r.ID, f.Role, f.Position); err != nil {
 		return err
@@ -249,7 +249,7 @@ func (s *Ledger) PutWork(ctx context.Context, tx *store.Tx, r *Record, f *File) 
 	return s.InsertFiles(ctx, tx, r.ID, f)
 }
 
-// DropWork forgets the documents on their way; their blobs go after the commit.
+// DropWork deletes the intermediate documents; their blobs go after the commit.
 func (s *Ledger) DropWork(ctx context.Context, tx *store.Tx, r *Record) error {
 	if len(r.Work) == 0 {
 		return nil
@@ -263,8 +263,8 @@ func (s *Ledger) DropWork(ctx context.Context, tx *store.Tx, r *Record) error {
 // Traits is a digest of all that is known of a file, but for where it is kept.
 func (f *File) Traits() string { return digestOf(f.traits()...) }
 
-// Current is a document of the record as it is now: as an act left it, as it was written
-// anew, or as it came.
+// Current is a document of the record as it is now: signed by the acts so far, rewritten, or as
+// it came.
 func (r *Record) Current(index int) *File {
 	for _, f := range r.Work {
 		if f.Position == index {
@@ -288,8 +288,8 @@ func (r *Record) Documents() int {
 	return len(r.Inputs)
 }
 
-// Genuine says that the documents on their way are those that the last act on each left,
-// or that were written anew before.
+// Genuine reports whether the intermediate documents are those that the last act on each made,
+// or that were rewritten before.
 func (r *Record) Genuine(anew []MadeFile) bool {
 	last := map[int]MadeFile{}
 	for _, m := range anew {
@@ -342,8 +342,8 @@ func (b Book) people(ctx context.Context, q store.Querier, rows map[string]*book
 	}, selectPersons+store.In(len(ids))+` order by signature_id, position`, ids...)
 }
 
-// person is what the event of somebody who signs tells.
-func (t *told) person(detail []byte) {
+// person adds what the event of a person says.
+func (t *history) person(detail []byte) {
 	var e struct {
 		Position int
 		Row      string
@@ -360,7 +360,7 @@ func (t *told) person(detail []byte) {
 }
 
 // peopleFit holds those who are asked against their events.
-func (b *bookRow) peopleFit(t *told) string {
+func (b *bookRow) peopleFit(t *history) string {
 	if !b.ByPeople() {
 		if len(b.Persons) > 0 || b.Acts != 0 || len(b.Work)+len(b.Evidence) > 0 {
 			return "it is signed by a certificate, and people are asked"
@@ -414,7 +414,7 @@ func (b *bookRow) peopleFit(t *told) string {
 }
 
 // actsFit holds the uses of keys against the acts of people.
-func (b *bookRow) actsFit(t *told) string {
+func (b *bookRow) actsFit(t *history) string {
 	slices.SortFunc(t.uses, func(a, b keyUse) int { return strings.Compare(a.Intent, b.Intent) })
 	for i, use := range b.intents {
 		if use.keyUse != t.uses[i] || use.account != b.AccountID {

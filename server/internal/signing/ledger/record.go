@@ -21,7 +21,7 @@ import (
 type Record struct {
 	ID, AccountID        string
 	TokenID, RequestID   string
-	Person               string // who asks; told to the log, and not kept here
+	Person               string // who asks; for the log, and not kept here
 	Address              string // the caller's
 	CertificateType      string
 	CertificateID        string
@@ -37,7 +37,7 @@ type Record struct {
 	Signer               *Signer          // of a signed one
 	Inputs               []*File
 	Validated, Signed    *File
-	Work                 []*File   // that people sign: each document as it is now, where somebody has signed or it was written anew
+	Work                 []*File   // that people sign: each document as it is now, once it was signed or rewritten
 	Evidence             []*File   // of who they are
 	Persons              []*Person // who are asked to sign; none: a certificate signs
 	Acts                 int       // of theirs that are to be made
@@ -119,7 +119,7 @@ type Secrets struct {
 	Client             string `json:"client,omitempty"` // fingerprint of the client's certificate, where the level asks for one
 	Kept               *Kept  `json:"kept,omitempty"`   // nil: no value was made that is not stored
 
-	Anew []MadeFile `json:"anew,omitempty"` // of several that people sign: those that were written anew
+	Anew []MadeFile `json:"anew,omitempty"` // of several that people sign: those that were rewritten
 }
 
 // Kept are the signature values of a record whose signed document could not be stored.
@@ -150,8 +150,8 @@ var shortColumns = strings.Replace(columns, "results", fmt.Sprintf("substr(resul
 
 func (s *Ledger) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
 
-// scanWith reads a row of columns, and more behind them. One whose callback was
-// not sealed for it comes with the error.
+// scanWith reads a row of columns, and further ones after them. Where the callback was not
+// sealed for this record, it returns the record with the error.
 func (s *Ledger) scanWith(row store.Row, more ...any) (*Record, error) {
 	r := &Record{Stored: true}
 	var options, signer, results string
@@ -226,8 +226,8 @@ func (s *Ledger) Insert(ctx context.Context, tx *store.Tx, r *Record) error {
 			return err
 		}
 	}
-	// A call that signs at once has begun the work; what it leaves behind when its process
-	// dies comes first.
+	// A call that signs at once has begun the work; if its process dies, the record comes
+	// first.
 	starts, turn, weight := 1, `cast($26 as bigint)`, 0
 	if r.LeaseBy == "" && !r.State.Final() {
 		starts, turn, weight = 0, job.Turn(Table, Ready, "$2", "$26"), r.weight()
@@ -306,10 +306,9 @@ func (s *Ledger) listed(ctx context.Context, query string, args ...any) ([]*Reco
 	return store.All("signing: list", rows, err, s.scan)
 }
 
-// Search finds the records that have all that a filter asks for, the newest first; one
-// whose id the text is, alone. It looks into so many records behind f.After: into 1.3
-// million it took 4 s of processor to find nothing. further is where to go on, empty at
-// the end.
+// Search finds the records that match a filter, newest first; where the text is an id, that
+// record alone. It examines at most so many records after f.After: into 1.3 million it took 4 s
+// of processor to find nothing. further is where to continue, empty at the end.
 func (s *Ledger) Search(ctx context.Context, account string, f Filter, most int) (found []*Record, further string, err error) {
 	narrow := ` from signatures where account_id = $1 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4) and ($5 = '' or certificate_id = $5)`
 	if f.People {

@@ -11,15 +11,14 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// retained is what the log tells of documents that were deleted: until when they
-// were to be kept, as the row said then.
+// retained is what the log says of deleted documents: until when they were to be kept, as the
+// row said then.
 type retained struct {
 	Until int64 `json:"until"`
 }
 
-// HoldsBlobs returns those of some blobs that are documents of records; it is a
-// blob.Holder. A signed document may stand on the blob of its input: both belong
-// to one record, and go together.
+// HoldsBlobs is a blob.Holder for the documents of records. A signed document may refer to the
+// blob of its input; both belong to one record and are deleted together.
 func (s *Ledger) HoldsBlobs(ctx context.Context, ids []string) ([]string, error) {
 	rows, err := s.DB.Read().Query(ctx, `select substr(blob, 1, 24) from signature_files where blob <> '' and substr(blob, 1, 24)`+store.In(len(ids)), store.Args(ids)...)
 	return store.All("signing: look for documents", rows, err, store.Column[string])
@@ -43,9 +42,9 @@ func (s *Ledger) LateApprovals(ctx context.Context, at time.Time, most int) ([]s
 	return s.ids(ctx, selectLateApprovals, at, most)
 }
 
-// remove takes a record away, with its documents and the uses of its key that are
-// over, and says in which state it was. That it was there stands in the log alone: rows
-// that stay for each record would grow for ever.
+// remove deletes a record with its documents and its settled uses of the key, and returns the
+// state it was in. Only the log keeps that it existed: a row left for each record would pile up
+// for ever.
 func remove(ctx context.Context, tx *store.Tx, id string) (state State, err error) {
 	err = tx.QueryRow(ctx, `delete from signatures where id = $1 returning state`, id).Scan(&state)
 	if errors.Is(err, store.ErrNoRows) {
@@ -63,7 +62,7 @@ func remove(ctx context.Context, tx *store.Tx, id string) (state State, err erro
 	return state, intent.Forget(ctx, tx, id)
 }
 
-// forgetFiles says of a record that its documents are gone.
+// forgetFiles marks a record's documents as deleted.
 func (s *Ledger) forgetFiles(ctx context.Context, tx *store.Tx, r *Record, at time.Time) error {
 	if _, err := tx.Exec(ctx, `update signatures set files_until = -abs(files_until) where id = $1`, r.ID); err != nil {
 		return err

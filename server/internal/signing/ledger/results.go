@@ -57,7 +57,7 @@ func TallyOf(all []DocumentResult) (t Tally) {
 	return t
 }
 
-// tallyLength is how much of a row's results a list reads: their tally stands before them.
+// tallyLength is how much of a row's results a list reads: their tally comes first.
 const tallyLength = 12
 
 // storedResults are results as a row has them.

@@ -17,7 +17,7 @@ type State string
 // The states, as the wire spells them.
 const (
 	WaitValidation State = "WAIT_VALIDATION"
-	WaitSigners    State = "WAIT_SIGNERS" // of a record that people sign: somebody has not yet
+	WaitSigners    State = "WAIT_SIGNERS" // of a record that people sign: not all have
 	WaitSign       State = "WAIT_SIGN"
 	Done           State = "DONE"
 	Error          State = "ERROR"
@@ -68,19 +68,17 @@ var (
 	workable = isWaiting + ` and not (` + isWaitSign + ` and approval = 'WAITING') and not (` + isWaitSigners + ` and acts = 0)`
 )
 
-// only is a condition on a row that is found by its id. Said plainly, PostgreSQL may take an
-// index of some rows, that of all that waits, which looks
-// smaller than that of the ids, and read through whatever is in it: 539 pages for a
-// signature among 800, 0.9 ms of the 1.6 that PostgreSQL took for all of it.
+// only is a condition on a row that is found by its id. Without "is true" PostgreSQL may use
+// the partial index of all waiting records, which looks smaller than the primary key, and read
+// all of it: 539 pages for a signature among 800, 0.9 ms of the 1.6 that PostgreSQL took in
+// all.
 func only(condition string) string { return "(" + condition + ") is true" }
 
-// ErrLost says that another worker has taken the record over: whatever we have
-// is dropped.
+// ErrLost says that another worker has taken the record over: our result is discarded.
 var ErrLost = errors.New("signing: the record was taken over")
 
-// transition moves a record along the table, if it is still ours: whoever took
-// it over has it, and we get ErrLost. What else changes is given as SQL whose
-// arguments begin with $5.
+// transition moves a record along the table while we hold its lease; otherwise it returns
+// ErrLost. Further columns are set by SQL whose arguments begin with $5.
 func transition(ctx context.Context, tx *store.Tx, r *Record, lease string, to State, set string, args ...any) error {
 	err := tx.Expect(ctx, 1, ErrLost, moveTo(to, set),
 		append([]any{string(to), store.Millis(r.UpdatedAt), r.ID, lease}, args...)...)
@@ -95,8 +93,8 @@ func moveTo(to State, set string) string {
 	return `update signatures set state = $1, updated_at = $2, ` + set + ` where id = $3 and ` + only(`lease_by = $4 and `+from)
 }
 
-// Table is that of the records. A record is its own place in the queue: while it
-// waits, and for nobody's approval, it is ready, in the order of the turns of accounts.
+// Table is that of the records. A record is its own place in the queue: while it waits, and not
+// for an approval, it is ready, in the order of the accounts' turns.
 const Table = "signatures"
 
 var Ready = workable
@@ -119,7 +117,7 @@ func StoreValidated(ctx context.Context, tx *store.Tx, r *Record, lease string) 
 	return transition(ctx, tx, r, lease, WaitSign, set, r.Type, r.Secret)
 }
 
-// StoreEnd ends a record as it says itself, DONE or ERROR.
+// StoreEnd ends a record in the state that it has in memory, DONE or ERROR.
 func StoreEnd(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
 	const over = `, secret = null, lease_by = '', lease_until = 0, acts = 0`
 	results, err := storedResults(r.Results)

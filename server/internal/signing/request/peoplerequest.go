@@ -32,7 +32,7 @@ type PeopleRequest struct {
 	Signers            []Signer
 }
 
-// Signer is somebody who is asked, as the call has it.
+// Signer is a person who is asked to sign, as in the call.
 type Signer struct {
 	Name, Surname  string
 	Email, Mobile  string

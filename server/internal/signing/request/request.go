@@ -423,14 +423,14 @@ func put[T any](dst *T, v *T) {
 type Caller struct {
 	AccountID, TokenID string
 	RequestID          string
-	Person             string // of the account, who acts by the token; empty: whoever has it
+	Person             string // of the account, who acts by the token; empty: its holder
 	Address            string
 	Bound              bool   // the token is bound to addresses
 	ClientCertificate  []byte // DER, of mutual TLS
 	Language           string // "en", "it", or empty where the caller named none
 }
 
-// Named adds the person who acts to what the log is told.
+// Named adds the person who acts to the detail of an event.
 func (c Caller) Named(detail map[string]any) map[string]any {
 	if c.Person != "" {
 		detail["person"] = c.Person

@@ -22,7 +22,7 @@ import (
 	"rogito.dev/rogito/server/internal/identify/cie/jwt"
 )
 
-// Demo is the federation. Its addresses stand below the base it was made with.
+// Demo is the federation. Its addresses are below the base it was made with.
 type Demo struct {
 	base string // https://sign.example/demo/cie
 	now  func() time.Time
@@ -54,7 +54,7 @@ type grant struct {
 	until   time.Time
 }
 
-// New makes a federation whose entities stand below base, which is where
+// New makes a federation whose entities are below base, which is where
 // Handler is mounted.
 func New(base string, now func() time.Time) (*Demo, error) {
 	d := &Demo{base: strings.TrimSuffix(base, "/"), now: now, grants: map[string]*grant{}, access: map[string]*grant{}}

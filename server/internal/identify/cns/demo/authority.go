@@ -1,5 +1,5 @@
 // Package demo makes cards: an authority of them, with its revocation list
-// served by whoever mounts it, and a page where a developer picks one. Tests use
+// served where it is mounted, and a page where a developer picks one. Tests use
 // the cards as well.
 package demo
 
@@ -54,7 +54,7 @@ func NewAuthority(name, crl string, now func() time.Time) (*Authority, error) {
 // is signed.
 type Card struct {
 	Code, GivenName, Surname string
-	InSerial                 bool // the fiscal code stands in the serial number
+	InSerial                 bool // the fiscal code is in the serial number
 	Change                   func(*x509.Certificate)
 }
 

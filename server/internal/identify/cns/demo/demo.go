@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Demo is a page that stands for a card reader. Whatever it shows is made up.
+// Demo is a page in place of a card reader. Whatever it shows is made up.
 type Demo struct {
 	*Authority
 	stranger *Authority // no issuer of cards

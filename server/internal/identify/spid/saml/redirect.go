@@ -56,8 +56,8 @@ func Inflate(field string) ([]byte, error) {
 }
 
 // CheckQuery checks the signature of a query as it was received, octet by
-// octet: what is encoded anew may be something else. Each parameter of the
-// binding may stand there once.
+// octet: encoding it again may give other bytes. Each parameter of the
+// binding may occur once.
 func CheckQuery(rawQuery, param string, certs []*pkix.Certificate) error {
 	raw := map[string]string{}
 	for piece := range strings.SplitSeq(rawQuery, "&") {
