@@ -62,7 +62,7 @@ func (s *Service) ByAccount(ctx context.Context, c *Certificate, l remote.Login,
 	}
 	k, err := openAccount(ctx, p, c.Kind, l)
 	if err != nil {
-		return nil, s.refuse(ctx, c, byProvider, keyFault("provider", err))
+		return nil, s.refuse(ctx, c, byProvider, accountFault(err))
 	}
 	return s.adopt(ctx, c, adoption{key: k, browser: b})
 }
@@ -113,9 +113,9 @@ func (s *Service) SendCode(ctx context.Context, c *Certificate, username, passwo
 	}
 	if err := p.SendCode(ctx, l); err != nil {
 		if c.awaits() {
-			return s.refuse(ctx, c, byProvider, keyFault("provider", err))
+			return s.refuse(ctx, c, byProvider, accountFault(err))
 		}
-		return keyFault("provider", err)
+		return accountFault(err)
 	}
 	return nil
 }

@@ -205,7 +205,7 @@ func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b
 	var err error
 	session := s.holderSession(p, l.Tokens)
 	if l.Credentials, err = session.List(ctx); err != nil {
-		return nil, s.refuse(ctx, c, byProvider, keyFault("credential", err))
+		return nil, s.refuse(ctx, c, byProvider, credentialFault(err))
 	}
 	if len(l.Credentials) == 0 {
 		return nil, s.refuse(ctx, c, byProvider, fault.New(fault.BadField, "there is no credential of yours at the provider"))
@@ -274,7 +274,7 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 	}
 	at, err := session.Credential(ctx, credential)
 	if err != nil {
-		return nil, s.refuse(ctx, c, byProvider, keyFault("credential", err))
+		return nil, s.refuse(ctx, c, byProvider, credentialFault(err))
 	}
 	if err := checkCredential(c.Kind, at, pin); err != nil {
 		return nil, s.refuse(ctx, c, byProvider, err)
@@ -293,9 +293,19 @@ func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, 
 // maxCredential bounds the name of a credential, and a PIN.
 const maxCredential = 256
 
-// keyFault is what the page says of a key that the provider does not show, or that
-// cannot be used; what is wrong with it is said of a field.
-func keyFault(field string, err error) error {
+// accountFault is the refusal of a key of an account that is missing or unusable.
+func accountFault(err error) error {
+	return keyFault(err, func(text string) *fault.Error { return fault.New(fault.BadField, "provider: %s", text) })
+}
+
+// credentialFault is the refusal of a credential that is missing or unusable.
+func credentialFault(err error) error {
+	return keyFault(err, func(text string) *fault.Error { return fault.New(fault.BadField, "credential: %s", text) })
+}
+
+// keyFault is the refusal of a key that the provider does not show, or that cannot be used;
+// other errors stay.
+func keyFault(err error, refusal func(text string) *fault.Error) error {
 	var said *remote.Error
 	switch {
 	case !errors.As(err, &said):
@@ -303,7 +313,7 @@ func keyFault(field string, err error) error {
 	case said.Kind == remote.Unreached:
 		return fault.New(fault.Unavailable, "provider: %s", said.Text).Because(err)
 	}
-	return fault.New(fault.BadField, "%s: %s", field, said.Text).Because(err)
+	return refusal(said.Text).Because(err)
 }
 
 // remoteKey is a key at a provider, with what it is used with.
