@@ -7,7 +7,7 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// ErrNotSigned: the document is of no kind that can carry a signature.
+// ErrNotSigned means that the document is of no kind that can carry a signature.
 var ErrNotSigned = errors.New("not a signed document")
 
 // Read returns what is in a signed document: signatures, time-stamps, evidence and content, as

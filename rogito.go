@@ -71,7 +71,7 @@ type Identity struct {
 	Chain       []*x509.Certificate
 }
 
-// ErrKeyPassword: the password does not open the key file.
+// ErrKeyPassword means that the password does not open the key file.
 var ErrKeyPassword = keyfile.ErrPassword
 
 // LoadPKCS12 opens a PKCS#12 file (RFC 7292), in DER or BER, with legacy or current encryption. It

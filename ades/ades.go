@@ -84,8 +84,8 @@ func ParseLevel(name string) (Level, error) {
 	return 0, fmt.Errorf("%q is no baseline level: B, T, LT or LTA", name)
 }
 
-// MalformedError: the input does not have the format that it claims. It is the only type for bad
-// input.
+// MalformedError means that the input does not have the format that it claims. It is the only type
+// for bad input.
 type MalformedError struct {
 	Format string // "PDF", "CMS", "XML", "ZIP", "X.509", …
 	Where  string // a path inside the document: "SignedData/signerInfos[1]/signedAttrs"

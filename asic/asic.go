@@ -49,7 +49,7 @@ const (
 
 const metaInf = "META-INF/"
 
-// ErrNotContainer: the file is a ZIP but not a container or document.
+// ErrNotContainer means that the file is a ZIP but not a container or document.
 var ErrNotContainer = errors.New("asic: not a signature container")
 
 // Level names the level of a signature in a container as DSS does. complete reports whether the

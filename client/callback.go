@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// ErrCallback: a callback is not from the server: its signature is wrong or missing, or it is older
-// than five minutes.
+// ErrCallback means that a callback is not from the server: its signature is wrong or missing, or
+// it is older than five minutes.
 var ErrCallback = errors.New("rogito: the callback is not signed with this secret, or is too old")
 
 // tolerance is how far the clocks of server and receiver may be apart.

@@ -186,7 +186,7 @@ type RecordFile struct {
 // Final reports whether a record will no longer change.
 func (r *Record) Final() bool { return r.State == Done || r.State == Failed }
 
-// SignError: a signature was accepted but failed.
+// SignError means that a signature was accepted but failed.
 type SignError struct {
 	Record  *Record
 	Number  int // of the table at /docs/errors

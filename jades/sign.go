@@ -74,7 +74,7 @@ func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Opt
 	return o.draft(ctx, files, o.header(alg, o.MediaTypes[files[0].Name], nil), true)
 }
 
-// ErrSeveral: several documents require a detached signature.
+// ErrSeveral means that several documents require a detached signature.
 var ErrSeveral = errors.New("jades: several documents are signed together in a detached signature only")
 
 // draft puts header and payload together.

@@ -16,8 +16,8 @@ import (
 	"rogito.dev/rogito/internal/geo"
 )
 
-// ErrIndex: a file is not an index that this program can read: damaged, truncated, or of another
-// version.
+// ErrIndex means that a file is not an index that this program can read: damaged, truncated, or of
+// another version.
 var ErrIndex = errors.New("omi: not a usable index file")
 
 // Index is one publication, ready for lookups. It is immutable and safe for concurrent use. Most of

@@ -25,10 +25,10 @@ type Semester struct {
 	Half int // 1 or 2
 }
 
-// ErrSemester: a text is not a semester such as 2018/2.
+// ErrSemester means that a text is not a semester such as 2018/2.
 var ErrSemester = errors.New("omi: a semester is written like 2018/2")
 
-// ErrUnknownSemester: there is no publication of the semester.
+// ErrUnknownSemester means that there is no publication of the semester.
 var ErrUnknownSemester = errors.New("omi: no publication of this semester")
 
 var semesterForm = regexp.MustCompile(`^(\d{4})/([12])$`)

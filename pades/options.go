@@ -82,11 +82,11 @@ type Lock struct {
 	Fields []string   // full names; a name includes its descendants
 }
 
-// ErrForbidden: the document does not permit signing, or not with these options.
+// ErrForbidden means that the document does not permit signing, or not with these options.
 var ErrForbidden = errors.New("the document does not permit this signature")
 
-// NoRoomError: the finished signature is larger than the reserved space. Prepare again with
-// Options.Reserve set to Need.
+// NoRoomError means that the finished signature is larger than the reserved space. Prepare again
+// with Options.Reserve set to Need.
 type NoRoomError struct {
 	Have, Need int
 }

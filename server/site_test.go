@@ -7,7 +7,6 @@ type (
 	answer      = sitetest.Answer
 	asked       = sitetest.Asked
 	bought      = sitetest.Bought
-	delivered   = sitetest.Delivered
 	farProvider = sitetest.FarProvider
 	guest       = sitetest.Guest
 	issued      = sitetest.Issued

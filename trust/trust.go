@@ -62,7 +62,7 @@ type Store struct {
 	flight  singleflight.Group
 }
 
-// ErrNoCertificate: a file of anchors has no certificate.
+// ErrNoCertificate means that a file of anchors has no certificate.
 var ErrNoCertificate = errors.New("trust: no certificate found")
 
 // AddAnchor adds a trusted certificate (DER): a root, an issuer, or a signer's own.

@@ -73,8 +73,8 @@ func (s *Set) update(ctx context.Context, src source, keep bool) error {
 	return errors.Join(errs...)
 }
 
-// LOTLError: the list of lists itself was unavailable or not trusted, so no other list can be
-// verified.
+// LOTLError means that the list of lists itself was unavailable or not trusted, so no other list
+// can be verified.
 type LOTLError struct{ Err error }
 
 func (e *LOTLError) Error() string { return "tsl: list of lists: " + e.Err.Error() }

@@ -197,7 +197,7 @@ func (d *Data) evidence(f cms.Element) error {
 	return nil
 }
 
-// ErrNoToken: a message has no time-stamp.
+// ErrNoToken means that a message has no time-stamp.
 var ErrNoToken = errors.New("no document with a time-stamp")
 
 // parseMIME parses a multipart message whose parts are a document and a token or a response with

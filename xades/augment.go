@@ -17,7 +17,7 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// ErrNothing: no signature in the document can be raised.
+// ErrNothing means that no signature in the document can be raised.
 var ErrNothing = errors.New("xades: no signature that can be raised")
 
 // Augment raises every signature of a document to the level asked for and writes the document; all

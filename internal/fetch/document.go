@@ -42,10 +42,10 @@ func (l Limits) time() time.Duration {
 	return l.Time
 }
 
-// ErrTooLarge: the fetched document is over its limit.
+// ErrTooLarge means that the fetched document is over its limit.
 var ErrTooLarge = errors.New("the document is over the size limit")
 
-// Failed: a fetch failed for a reason that the caller may be told.
+// Failed means that a fetch failed for a reason that the caller may be told.
 type Failed struct {
 	Why string
 	Err error

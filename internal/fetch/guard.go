@@ -32,8 +32,8 @@ type Config struct {
 	Teach string
 }
 
-// Refused: an address may not be reached. Its text may be shown to the caller: it contains nothing
-// that the caller did not write.
+// Refused means that an address may not be reached. Its text may be shown to the caller: it
+// contains nothing that the caller did not write.
 type Refused struct {
 	Why     string
 	private bool // the operator could list it

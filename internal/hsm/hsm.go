@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// ErrUnavailable: the token currently cannot be used: it was removed, its sessions are lost, or its
-// PIN is refused. Trying again later may help.
+// ErrUnavailable means that the token currently cannot be used: it was removed, its sessions are
+// lost, or its PIN is refused. Trying again later may help.
 var ErrUnavailable = errors.New("the token is not available")
 
 // Algorithms that a key pair can be made for.

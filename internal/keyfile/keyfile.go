@@ -20,7 +20,7 @@ type Contents struct {
 	Chain       []*x509.Certificate
 }
 
-// ErrPassword: the password does not open the file.
+// ErrPassword means that the password does not open the file.
 var ErrPassword = errors.New("wrong password of the key file")
 
 // maxFile bounds a file, maxIterations the total cost of its key derivations: a hostile file that

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// ErrBudget: a document needs more than one verification or signature may cost. It is a verdict
-// about the document, not an operational error.
+// ErrBudget means that a document needs more than one verification or signature may cost. It is a
+// verdict about the document, not an operational error.
 var ErrBudget = errors.New("the document unpacks to more than is allowed")
 
 // Budget bounds what the work on one document may inflate and hold, over all its layers and

@@ -152,7 +152,7 @@ func Keep[T any](ctx context.Context, memory int64, work func(context.Context) (
 
 func keepSize(bytes int64) int64 { return min(max(keepLeast, bytes), keepAll) }
 
-// ErrCrowded: there is currently no memory to keep another result.
+// ErrCrowded means that there is currently no memory to keep another result.
 var ErrCrowded = errors.New("there is no room to keep a document more")
 
 type impatientKey struct{}

@@ -34,7 +34,7 @@ type Page struct {
 	Rotate   int  // clockwise: 0, 90, 180 or 270
 }
 
-// ErrNoPage: the document has no such page.
+// ErrNoPage means that the document has no such page.
 var ErrNoPage = fmt.Errorf("page %w", ades.ErrNotFound)
 
 // noPage is ErrNoPage with the requested page, counted from 1.

@@ -76,10 +76,10 @@ type Scheme struct {
 	OID   string // as found, for the report
 }
 
-// ErrUnsupported: an algorithm or key is not supported, so a signature cannot be checked.
+// ErrUnsupported means that an algorithm or key is not supported, so a signature cannot be checked.
 var ErrUnsupported = errors.New("unsupported algorithm")
 
-// ErrSignature: a signature does not verify.
+// ErrSignature means that a signature does not verify.
 var ErrSignature = errors.New("signature does not verify")
 
 var hashOIDs = map[string]crypto.Hash{

@@ -292,7 +292,8 @@ func (n Name) CommonName() string {
 	return ""
 }
 
-// ErrAlgorithmMismatch: the signature algorithms inside and outside of the signed part differ.
+// ErrAlgorithmMismatch means that the signature algorithms inside and outside of the signed part
+// differ.
 var ErrAlgorithmMismatch = errors.New("signature algorithms inside and outside differ")
 
 // CheckSignatureFrom checks the certificate's signature with the issuer's key, but neither names

@@ -315,7 +315,7 @@ type Effort struct{ left int64 }
 // NewEffort is enough for thousands of signers, and for about a second.
 func NewEffort() *Effort { return &Effort{left: 60_000} }
 
-// ErrEffort: a document needs more signature checks than one verification makes.
+// ErrEffort means that a document needs more signature checks than one verification makes.
 var ErrEffort = fmt.Errorf("%w: the document asks for too many and too costly signature checks", ErrUnsupported)
 
 // Spend deducts the cost of a check with a key; false if the budget does not suffice.

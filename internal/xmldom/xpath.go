@@ -11,7 +11,7 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// ErrBudget: an XPath expression takes too much work.
+// ErrBudget means that an XPath expression takes too much work.
 var ErrBudget = errors.New("XPath expression takes too long")
 
 // Select evaluates an XPath 1.0 expression on the document and returns the selected elements in

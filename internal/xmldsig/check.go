@@ -14,7 +14,7 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// ErrDigest: the data of a reference was found but does not match its digest.
+// ErrDigest means that the data of a reference was found but does not match its digest.
 var ErrDigest = errors.New("digest does not match")
 
 // Check computes the digest of a reference and compares it. It returns nil, ErrDigest, an error

@@ -13,11 +13,12 @@ import (
 	"rogito.dev/rogito/internal/xmldom"
 )
 
-// ErrMissing: the data of a reference was not found, so it can neither be confirmed nor refuted.
+// ErrMissing means that the data of a reference was not found, so it can neither be confirmed nor
+// refuted.
 var ErrMissing = errors.New("referenced data not found")
 
-// ErrNotEvaluated: a reference uses something that is not evaluated here, such as XSLT or a free
-// XPath, so no digest was computed.
+// ErrNotEvaluated means that a reference uses something that is not evaluated here, such as XSLT or
+// a free XPath, so no digest was computed.
 var ErrNotEvaluated = errors.New("not evaluated")
 
 // Source is data outside the document.

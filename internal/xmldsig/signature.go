@@ -46,7 +46,7 @@ type Signature struct {
 	parsed   []*xmldom.Document
 }
 
-// ErrBudget: checking takes more work than allowed.
+// ErrBudget means that checking takes more work than allowed.
 var ErrBudget = fmt.Errorf("%w: too much to check", xmldom.ErrLimit)
 
 // checkCost is the minimum charge for checking a signature value; large keys cost more.

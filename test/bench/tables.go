@@ -118,15 +118,22 @@ type pair struct{ ours, theirs float64 }
 
 func (p pair) ratio() float64 { return p.ours / p.theirs }
 
+// median is our rate and theirs in the round with the median ratio; where they were not
+// measured, ours alone.
+func (b *bench) median(ours, theirs string) pair {
+	all := b.pairs[ours+" beside "+theirs]
+	if len(all) == 0 {
+		return pair{ours: b.rates[ours]}
+	}
+	slices.SortFunc(all, func(a, b pair) int { return cmp.Compare(a.ratio(), b.ratio()) })
+	return all[len(all)/2]
+}
+
 // strangersTables have the validators of others beside the library: of several rounds, that
 // with the median ratio.
 func (b *bench) strangersTables() {
 	beside := func(label, ours, theirs string, goal float64) {
-		p := pair{ours: b.rates[ours]}
-		if all := b.pairs[ours+" beside "+theirs]; len(all) > 0 {
-			slices.SortFunc(all, func(a, b pair) int { return cmp.Compare(a.ratio(), b.ratio()) })
-			p = all[len(all)/2]
-		}
+		p := b.median(ours, theirs)
 		b.row(row{label, p.ours, p.theirs, goal})
 	}
 	b.heading("Signing beside others, a second and core", "Rogito", "the other")

@@ -98,7 +98,7 @@ func (s *sameness) drain() error {
 	return nil
 }
 
-// ErrOther: a copy differs.
+// ErrOther means that a copy differs.
 var ErrOther = errors.New("has another value")
 
 func (s *sameness) objects(a, b pdf.Object) error {

@@ -30,8 +30,6 @@ const oidRSA = "1.2.840.113549.1.1.1"
 
 const oidRSA256 = "1.2.840.113549.1.1.11"
 
-const oidRSA512 = "1.2.840.113549.1.1.13"
-
 const oidPSS = "1.2.840.113549.1.1.10"
 
 const oidECDSA256 = "1.2.840.10045.4.3.2"
@@ -41,8 +39,6 @@ const oidSHA1 = "1.3.14.3.2.26"
 const notMyCode = "000000"
 
 const cscRedirect = "http://127.0.0.1:9/callback?x=1"
-
-const cscTestApp = "an-app"
 
 // credentials are the certificates of the sandbox, by their kinds.
 func credentials(s *site) map[string]string {

@@ -149,7 +149,7 @@ func (d *Desk) homeReviews(v *visit, p *homePage) error {
 	return err
 }
 
-// territories joins the names of lists.
+// Territories joins the names of lists.
 func (p *homePage) Territories(over bool) string {
 	var all []string
 	for _, l := range p.Lists {
