@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
@@ -165,6 +164,5 @@ func (s *stage) verifier(online bool) (*rogito.Verifier, error) {
 	if online {
 		store.Client = s.pki.HTTP()
 	}
-	now := s.pki.Now()
-	return &rogito.Verifier{Trust: store, Now: func() time.Time { return now }}, store.AddAnchor(s.pki.Root.Raw)
+	return &rogito.Verifier{Trust: store, Now: s.pki.Now}, store.AddAnchor(s.pki.Root.Raw)
 }
