@@ -1,6 +1,7 @@
 package omi
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -141,17 +142,19 @@ func appendMilli(b []byte, v int32) []byte {
 	return strconv.AppendFloat(b, float64(v)/1000, 'f', -1, 64)
 }
 
-// appendMicro appends micro-degrees as degrees, always with six decimals, like the source.
+// appendMicro appends micro-degrees as degrees, always with six decimals, like the source. Most bytes
+// that the service sends are written here.
 func appendMicro(b []byte, v int32) []byte {
 	if v < 0 {
 		b, v = append(b, '-'), -v
 	}
 	b = strconv.AppendInt(b, int64(v/geo.Micro), 10)
-	point := len(b)
-	b = strconv.AppendInt(b, int64(v%geo.Micro+geo.Micro), 10) // all six digits
-	b[point] = '.'
-	return b
+	f := v % geo.Micro
+	return append(b, '.', digit(f/100_000), digit(f/10_000), digit(f/1000), digit(f/100), digit(f/10), digit(f))
 }
+
+// digit is the last one of a number.
+func digit(n int32) byte { return byte('0' + n%10) }
 
 // appendText appends a JSON string.
 func appendText(b []byte, s string) []byte {
@@ -171,8 +174,23 @@ func (z Zone) eachRing(polygon int, g Geometry, visit func(i int, ring []geo.Poi
 	}
 }
 
+// vertices is how many points the full perimeter has.
+func (z Zone) vertices() int {
+	all := 0
+	for p := range z.Polygons() {
+		first, n := z.ix.polygonRings(z.field(zonePolygons) + uint32(p))
+		for i := range n {
+			all += z.ix.ring(first+i).Edges() + 1
+		}
+	}
+	return all
+}
+
 // appendPolygons appends the perimeter as a list of {exterior, holes}.
 func (z Zone) appendPolygons(b []byte, g Geometry) []byte {
+	if g == FullGeometry { // some 60 KB, which would be copied while the slice grows
+		b = slices.Grow(b, len(`,{"lat":45.464200,"lng":12.345678}`)*z.vertices()+1024)
+	}
 	b = append(b, '[')
 	for p := range z.Polygons() {
 		if p > 0 {

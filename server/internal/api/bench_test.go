@@ -38,7 +38,9 @@ func trivialAPI(b *testing.B) http.Handler {
 		func(ctx context.Context, in *struct{}) (Reply[thing], error) { return Found(thing{ID: "x"}), nil })
 	data := []byte(`{"id":"x","note":null,"part":null,"count":0}`)
 	RegisterRaw[struct{}](a, Op{Method: "GET", Path: "/encoded", ID: "encoded"},
-		func(ctx context.Context, r *http.Request) (Reply[thing], error) { return Reply[thing]{JSON: data}, nil })
+		func(ctx context.Context, r *http.Request) (Reply[thing], error) {
+			return Reply[thing]{JSON: func(b []byte) []byte { return append(b, data...) }}, nil
+		})
 	return a.Handler()
 }
 

@@ -22,9 +22,12 @@ type Reply[D any] struct {
 	Header  http.Header // beside those every answer has
 	ETag    string      // quoted; a client that has it is answered 304
 	Content *Content    // in place of data: no envelope
-	JSON    []byte      // the data, where a package writes its own JSON
+	JSON    JSON        // the data, if a package writes its own JSON
 	Type    string      // media type of JSON that goes out without the envelope
 }
+
+// JSON appends data as JSON.
+type JSON func(b []byte) []byte
 
 // Created is the reply to a POST that made something.
 func Created[D any](data D) Reply[D] { return Reply[D]{Data: data, Message: "Created"} }
@@ -50,7 +53,7 @@ type Answer struct {
 	header   http.Header
 	etag     string
 	content  *Content
-	json     []byte
+	json     JSON
 	bare     string // media type of json, without the envelope
 	body     []byte // the whole answer as it was once sent
 	replayed bool
@@ -81,7 +84,7 @@ func matches(list, etag string) bool {
 
 func encodeData(b *bytes.Buffer, ans *Answer) error {
 	if ans.json != nil {
-		b.Write(ans.json)
+		*b = *bytes.NewBuffer(ans.json(b.Bytes()))
 		return nil
 	}
 	return json.MarshalWrite(b, ans.Data, json.Deterministic(true))
@@ -124,7 +127,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 		w.WriteHeader(http.StatusNotModified)
 	case ans.bare != "":
 		h.Set("Content-Type", ans.bare)
-		a.writeJSON(w, r, op, ans.json)
+		a.writeJSON(w, r, op, ans.json(nil))
 	default:
 		var b bytes.Buffer
 		if err := Encode(&b, op, &ans); err != nil {

@@ -73,7 +73,7 @@ func (o *OMI) batch(ctx context.Context, in *batchInput) (none api.Reply[[]batch
 		answers[i] = results[i].answer(publications, f.geometry)
 	}
 	data, err := json.Marshal(answers)
-	return api.Reply[[]batchResult]{JSON: data}, err
+	return api.Reply[[]batchResult]{JSON: constant(data)}, err
 }
 
 // readBatch takes the body apart; a point is judged on its own later.

@@ -60,9 +60,9 @@ func (o *OMI) estimate(ctx context.Context, r *http.Request) (none api.Reply[pro
 	if err := o.spendUnless(ctx, api.Has(r, tag)); err != nil {
 		return none, err
 	}
-	out := api.Reply[propertyEstimate]{JSON: []byte(`{}`), Message: message, ETag: tag}
+	out := api.Reply[propertyEstimate]{JSON: constant(`{}`), Message: message, ETag: tag}
 	if found {
-		out.JSON = e.AppendJSON(nil)
+		out.JSON = e.AppendJSON
 	}
 	return out, nil
 }

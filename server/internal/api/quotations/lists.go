@@ -125,7 +125,9 @@ func (o *OMI) zones(ctx context.Context, r *http.Request) (none api.Reply[api.No
 	}
 	f.geojson = true
 	return api.Reply[api.None]{
-		Type: geoJSON, JSON: omi.AppendFeatureCollection(nil, ix.Within(box[0], box[1], box[2], box[3]), f.geometry),
+		Type: geoJSON, JSON: func(b []byte) []byte {
+			return omi.AppendFeatureCollection(b, ix.Within(box[0], box[1], box[2], box[3]), f.geometry)
+		},
 		ETag: etag(ix.ID()+digestOf(q.bbox), box[0], box[1], f, box[2]+box[3]),
 	}, nil
 }

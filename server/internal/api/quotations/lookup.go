@@ -70,15 +70,20 @@ func answer(ans omi.Answer, found bool, f form, message, tag string) api.Reply[Q
 	out := api.Reply[Quotation]{Message: message, ETag: tag}
 	switch {
 	case f.geojson && found:
-		out.Type, out.JSON = geoJSON, ans.AppendGeoJSON(nil, f.geometry)
+		out.Type = geoJSON
+		out.JSON = func(b []byte) []byte { return ans.AppendGeoJSON(b, f.geometry) }
 	case f.geojson:
-		out.Type, out.JSON = geoJSON, []byte(`{"type":"Feature","geometry":null,"properties":{}}`)
+		out.Type, out.JSON = geoJSON, constant(`{"type":"Feature","geometry":null,"properties":{}}`)
 	case found:
-		out.JSON = ans.AppendJSON(nil, f.geometry)
+		out.JSON = func(b []byte) []byte { return ans.AppendJSON(b, f.geometry) }
 	default:
-		out.JSON = []byte(`{}`)
+		out.JSON = constant(`{}`)
 	}
 	return out
+}
+
+func constant[T string | []byte](text T) api.JSON {
+	return func(b []byte) []byte { return append(b, text...) }
 }
 
 func noZone(lat, lng float64) string {
@@ -152,7 +157,8 @@ func (o *OMI) history(ctx context.Context, r *http.Request) (none api.Reply[quot
 	if len(past) == 0 {
 		none.Message = noZone(lat, lng)
 	}
-	none.JSON, none.ETag = appendHistory(nil, lat, lng, past, f), tag
+	none.ETag = tag
+	none.JSON = func(b []byte) []byte { return appendHistory(b, lat, lng, past, f) }
 	return none, nil
 }
 
