@@ -4,15 +4,15 @@ import (
 	"context"
 	"crypto"
 	"fmt"
-	"io"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
 )
 
 // StampContent obtains a token over content, for Options.ContentTimestamps.
 func StampContent(ctx context.Context, content ades.Source, s ades.Stamper, hash crypto.Hash) ([]byte, error) {
 	h := hash.New()
-	if _, err := io.Copy(h, io.NewSectionReader(content, 0, content.Size())); err != nil {
+	if err := cms.Copy(h, content); err != nil {
 		return nil, fmt.Errorf("cades: read content: %w", err)
 	}
 	token, err := s.Stamp(ctx, hash, h.Sum(nil))
