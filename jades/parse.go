@@ -1,6 +1,7 @@
 package jades
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -194,28 +195,44 @@ const detectWindow = 64 << 10
 // LooksLike reports whether a file is a JWS: a JSON object with its members, even if the rest is
 // unreadable, or the compact form.
 func LooksLike(src ades.Source) Look {
-	head := make([]byte, min(src.Size(), detectWindow))
-	n, err := src.ReadAt(head, 0)
-	if n < len(head) && err != nil {
-		return NoJWS
-	}
-	head = bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))
-	trimmed := bytes.TrimLeft(head, " \t\r\n")
-	switch {
-	case len(trimmed) > 0 && trimmed[0] == '{':
-		if limits.Pay(src, src.Size()) != nil || !hasMembers(io.NewSectionReader(src, int64(n-len(trimmed)), src.Size())) {
+	switch first, at := firstCharacter(src); first {
+	case '{':
+		if limits.Pay(src, src.Size()) != nil || !hasMembers(io.NewSectionReader(src, at, src.Size())) {
 			return NoJWS
 		}
 		return JWS
-	case len(trimmed) > 0 && bytes.IndexByte([]byte("eICD"), trimmed[0]) >= 0: // a brace, or white space, in base64
-		return detectCompact(src, trimmed)
+	case 'e', 'I', 'C', 'D': // a brace, or white space, in base64
+		return detectCompact(src, at)
 	}
 	return NoJWS
 }
 
+// firstCharacter is that behind a byte order mark and white space, and its offset; 0 if there is none
+// in the window.
+func firstCharacter(src ades.Source) (byte, int64) {
+	r := bufio.NewReaderSize(io.NewSectionReader(src, 0, detectWindow), 512)
+	at := int64(0)
+	if mark, _ := r.Peek(3); string(mark) == "\xef\xbb\xbf" {
+		n, _ := r.Discard(3)
+		at = int64(n)
+	}
+	for {
+		switch c, err := r.ReadByte(); {
+		case err != nil:
+			return 0, at
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			return c, at
+		}
+		at++
+	}
+}
+
 // detectCompact decodes the beginning of the first piece, which must be an object with an alg, and
 // counts the pieces: an encrypted JWE has five.
-func detectCompact(src ades.Source, head []byte) Look {
+func detectCompact(src ades.Source, at int64) Look {
+	buf := make([]byte, detectWindow)
+	n, _ := src.ReadAt(buf[:min(src.Size(), detectWindow)-at], at)
+	head := buf[:n]
 	first, _, _ := bytes.Cut(head, []byte("."))
 	part := first[:len(first)/4*4]
 	if len(first) < len(head) {
@@ -226,7 +243,6 @@ func detectCompact(src ades.Source, head []byte) Look {
 		return NoJWS
 	}
 	stops := 0
-	buf := make([]byte, detectWindow)
 	for at := int64(0); at < src.Size(); at += detectWindow {
 		k, err := src.ReadAt(buf, at)
 		if k == 0 && err != nil {

@@ -261,6 +261,10 @@ func Extract(src ades.Source) []byte {
 	if err != nil || bin.Size() > limits.Token {
 		return nil
 	}
+	var first [1]byte
+	if _, err := bin.ReadAt(first[:], 0); err != nil && !errors.Is(err, io.EOF) || first[0] != cms.TagSequence {
+		return nil // any file may be asked about
+	}
 	raw, err := io.ReadAll(io.NewSectionReader(bin, 0, bin.Size()))
 	if err != nil {
 		return nil
