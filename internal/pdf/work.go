@@ -48,7 +48,7 @@ func newWork(ctx context.Context) *work {
 func (d *Document) Budget() *limits.Budget { return d.work.budget }
 
 // usualWindow is the minimum read at once.
-const usualWindow = 16 << 10
+const usualWindow = 4 << 10
 
 // widen makes the window n bytes long, and charges a large one.
 func (w *work) widen(n int) error {

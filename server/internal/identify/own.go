@@ -72,7 +72,7 @@ func IsStatement(ctx context.Context, src ades.Source) (bool, error) {
 
 // markedIn looks through all bytes.
 func markedIn(src ades.Source) (bool, error) {
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, 8<<10)
 	kept := 0
 	for off := int64(0); off < src.Size(); {
 		n, err := src.ReadAt(buf[kept:min(int64(len(buf)), int64(kept)+src.Size()-off)], off)
