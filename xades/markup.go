@@ -41,7 +41,7 @@ func isPage(doc *xmldom.Document) bool {
 			return false
 		}
 		text = text[at+1:]
-		if len(text) == 0 || !strings.ContainsRune("hHsSiItTxXpPnN", rune(text[0])) {
+		if len(text) == 0 || strings.IndexByte("hsitxpn", text[0]|0x20) < 0 {
 			continue
 		}
 		name := text[:min(len(text), len("plaintext")+1)]

@@ -30,7 +30,7 @@ func (s *NodeSet) all() bool { return s.Keep == nil && len(s.Drop) == 0 }
 // Exclusive Canonicalization 1.0. It works in the original tree, so that namespaces and xml:
 // attributes are those in scope.
 func Canonicalize(w io.Writer, set NodeSet, m Method) error {
-	c := canonicalizer{w: w, m: m, set: &set, buf: make([]byte, 0, 20<<10)}
+	c := canonicalizer{w: w, m: m, set: &set, buf: make([]byte, 0, spillAt+1<<10)}
 	c.comments = m.Comments && set.Comments
 	if len(set.Drop) > 8 { // a hostile document may have thousands
 		c.dropped = make(map[*xmldom.Node]bool, len(set.Drop))
@@ -150,8 +150,11 @@ func (c *canonicalizer) drops(n *xmldom.Node) bool {
 	return slices.Contains(c.set.Drop, n)
 }
 
+// spillAt is how much is written at once.
+const spillAt = 4 << 10
+
 func (c *canonicalizer) spill() {
-	if len(c.buf) > 16<<10 {
+	if len(c.buf) > spillAt {
 		c.flush()
 	}
 }
