@@ -164,7 +164,7 @@ type measuredServer struct {
 func startMeasured(t *testing.T, bin, engine string, pdf []byte) *measuredServer {
 	s := &measuredServer{data: t.TempDir(), requests: map[string][]byte{}}
 	cmd := exec.Command(bin, "-test.run=^TestMeasuredServer$", "-test.timeout=20m")
-	cmd.Env = append(os.Environ(), "ROGITO_BENCH_DATA="+s.data)
+	cmd.Env = append(os.Environ(), "ROGITO_BENCH_DATA="+s.data, "GOGC=400") // as rogito serve has it
 	if engine == "postgres" {
 		cmd.Env = append(cmd.Env, "ROGITO_BENCH_DATABASE="+storetest.Postgres(t))
 	}
