@@ -2,7 +2,6 @@ package upload
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"io"
 	"strconv"
@@ -105,7 +104,7 @@ func (k *skimmer) string() error {
 	if len(k.out) > k.spool.limits.Memory/2 {
 		k.long = min(k.long, 256) // many middling strings are a large body too
 	}
-	last, err := k.piece(start + k.long + 1)
+	plain, last, err := k.piece(start + k.long + 1)
 	if err != nil || last {
 		k.out = append(k.out, '"')
 		return err
@@ -114,7 +113,7 @@ func (k *skimmer) string() error {
 	w.large = k.spool.expect > int64(k.spool.limits.Held)
 	for {
 		text := k.out[start:]
-		if ordinary(text) < len(text) { // base64 never is
+		if !plain { // base64 is
 			if text, err = jsontext.AppendUnquote(nil, append(k.out, '"')[start-1:]); err != nil {
 				return fromSyntactic(err)
 			}
@@ -127,15 +126,16 @@ func (k *skimmer) string() error {
 			k.mark(start, w.Source())
 			return nil
 		}
-		if last, err = k.piece(start + pieceSize); err != nil {
+		if plain, last, err = k.piece(start + pieceSize); err != nil {
 			return err
 		}
 	}
 }
 
 // piece copies a string up to its closing quote, reported by last, or until out has that many
-// bytes and the next one begins a character.
-func (k *skimmer) piece(most int) (last bool, err error) {
+// bytes and the next one begins a character. It is plain if it has nothing to unescape.
+func (k *skimmer) piece(most int) (plain, last bool, err error) {
+	plain = true
 	half := false // of a character: the next escape is its other half
 	for {
 		if room := most - len(k.out); room > 0 {
@@ -144,16 +144,20 @@ func (k *skimmer) piece(most int) (last bool, err error) {
 			n := ordinary(buf)
 			k.out = append(k.out, buf[:n]...)
 			_, _ = k.r.Discard(n)
+			if n > 0 && n == len(buf) {
+				continue
+			}
 		}
 		c, err := k.r.ReadByte()
 		switch {
 		case err == io.EOF:
-			return false, syntax("body is not valid JSON: it ends inside a string")
+			return plain, false, syntax("body is not valid JSON: it ends inside a string")
 		case err != nil || c == '"':
-			return true, err
+			return plain, true, err
 		case len(k.out) >= most && (utf8.RuneStart(c) && !half || len(k.out) >= most+16): // two escapes, or no text
-			return false, k.r.UnreadByte()
+			return plain, false, k.r.UnreadByte()
 		}
+		plain = false
 		k.out = append(k.out, c)
 		half = c == '\\' && k.escape() && !half
 	}
@@ -173,21 +177,14 @@ func (k *skimmer) escape() bool {
 }
 
 // ordinary is how many bytes at the start of b are plain ASCII of a JSON string: no control
-// character, quote, backslash or part of a longer rune. It looks at eight bytes at a time.
+// character, quote, backslash or part of a longer rune.
 func ordinary(b []byte) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	n := 0
-	for ; n+8 <= len(b); n += 8 {
-		v := binary.LittleEndian.Uint64(b[n:])
-		quote, slash := v^ones*'"', v^ones*'\\'
-		if (v|(v-ones*0x20)|(quote-ones)|(slash-ones))&tops != 0 {
-			break
+	for i, c := range b {
+		if c == '"' || c == '\\' || c < 0x20 || c >= 0x80 {
+			return i
 		}
 	}
-	for n < len(b) && b[n] != '"' && b[n] != '\\' && b[n] >= 0x20 && b[n] < 0x80 {
-		n++
-	}
-	return n
+	return len(b)
 }
 
 // mark puts a mark in place of a long string that was set aside.
