@@ -188,7 +188,7 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate, shown Browsers, fr
 		if err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, c, newsShown); err != nil {
+		if err := s.notify(ctx, tx, c, newsShown); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, c, "certificate-shown", "credentials shown to the holder", map[string]any{"address": from, "shownAt": now})
