@@ -29,8 +29,8 @@ type Credentials struct {
 // IssueKind is the job that issues a certificate which is still waiting.
 const IssueKind = "issue-certificate"
 
-// Approve lets a certificate be issued: its holder is known. The job is the
-// rescue, should the process die before Issue is done.
+// approve lets a certificate be issued: its holder is known. The work item issues it if this
+// process dies before Issue is done.
 func (s *Service) approve(ctx context.Context, tx *store.Tx, c *Certificate, why string) error {
 	if c.State == Ordered {
 		if err := s.step(ctx, tx, c, Registering, "identification begun"); err != nil {
