@@ -178,22 +178,22 @@ func signatureOf(n *jsontree.Value, path string) (*jws, error) {
 	return s, nil
 }
 
-// Look is the apparent type of a file, by its beginning.
-type Look int
+// Kind is the kind of a file, by its beginning.
+type Kind int
 
-// What a file may look like.
+// The kinds of files.
 const (
-	NoJWS Look = iota
-	JWS        // in any form
-	SDJWT      // a JWS with disclosures (RFC 9901), which is not judged here
+	NoJWS Kind = iota // anything else
+	JWS               // in any form
+	SDJWT             // a JWS with disclosures (RFC 9901), which is not judged here
 )
 
 // detectWindow is how much of a file is examined at once.
 const detectWindow = 64 << 10
 
-// LooksLike reports whether a file is a JWS: a JSON object with its members, even if the rest is
+// Detect returns the kind of a file: a JWS is a JSON object with its members, even if the rest is
 // unreadable, or the compact form.
-func LooksLike(src ades.Source) Look {
+func Detect(src ades.Source) Kind {
 	head := make([]byte, min(src.Size(), detectWindow))
 	n, err := src.ReadAt(head, 0)
 	if n < len(head) && err != nil {
@@ -215,7 +215,7 @@ func LooksLike(src ades.Source) Look {
 
 // detectCompact decodes the beginning of the first piece, which must be an object with an alg, and
 // counts the pieces: an encrypted JWE has five.
-func detectCompact(src ades.Source, head []byte) Look {
+func detectCompact(src ades.Source, head []byte) Kind {
 	first, _, _ := bytes.Cut(head, []byte("."))
 	part := first[:len(first)/4*4]
 	if len(first) < len(head) {
