@@ -326,7 +326,7 @@ func kindOf(src ades.Source) Kind {
 		return KindPDF
 	case xades.LooksLikeXML(src):
 		return KindXML
-	case jades.LooksLike(src) == jades.JWS: // jades.SDJWT is recognised by named, and not judged
+	case jades.Detect(src) == jades.JWS: // jades.SDJWT is recognised by named, and not judged
 		return KindJWS
 	}
 	return kindOfCMS(src)

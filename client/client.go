@@ -4,7 +4,7 @@
 //
 // It is a thin layer over the API that a server describes at /openapi.json: the
 // types here have the members that the document gives them. Files are sent as
-// they are read, so that a large one never sits in memory.
+// they are read, so that a large one is never whole in memory.
 //
 //	c := client.New("https://rogito.example.org", token)
 //	record, err := c.Sign(ctx, client.Automatic, client.SignRequest{
@@ -18,16 +18,15 @@
 //
 // # Errors
 //
-// What a server refuses is an [*Error] with the code of the table at
-// /docs/errors; a signature that was taken and then failed is a [*SignError].
-// Everything else is an accident on the way.
+// A refusal by the server is an [*Error] with a code of the table at /docs/errors; a signature that
+// was accepted and then failed is a [*SignError]. Any other error comes from the connection, a file
+// or the context.
 //
 // # Repeating
 //
-// A call that changes nothing, or that carries an idempotency key (every call
-// here that makes something does), is repeated where the server asks to come back
-// (409 with code 150, 429, 503) or the connection breaks: the server does
-// nothing twice.
+// A call that changes nothing, or that has an idempotency key (every call here that makes something
+// has one), is repeated if the server asks for it (409 with code 150, 429, 503) or the connection
+// breaks: the server does nothing twice.
 package client
 
 import (
@@ -44,25 +43,25 @@ import (
 	"time"
 )
 
-// Client calls one server with one token. It may be used by many at once.
+// Client calls one server with one token. It is safe for concurrent use.
 type Client struct {
 	BaseURL string       // such as https://rogito.example.org
 	Token   string       // sent as Bearer
 	HTTP    *http.Client // nil: http.DefaultClient
-	// Attempts at a call that may be repeated; 0: four.
+	// Attempts at a call that may be repeated; 0 means four.
 	Attempts int
 }
 
 // New returns a client of a server.
 func New(baseURL, token string) *Client { return &Client{BaseURL: baseURL, Token: token} }
 
-// Error is what a server refuses a call with.
+// Error is the refusal of a call by the server.
 type Error struct {
 	Status     int           // HTTP status
-	Code       int           // of the table at /docs/errors; 0 where the answer was no envelope
+	Code       int           // of the table at /docs/errors; 0 if the answer is not in the API's form
 	Message    string        // names the problem and the field
 	RequestID  string        // for the operator, who finds it in the log
-	RetryAfter time.Duration // when to come back; 0 where the server does not say
+	RetryAfter time.Duration // when to try again; 0 if the server does not say
 }
 
 // Error is the server's message.

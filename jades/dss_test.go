@@ -121,7 +121,7 @@ func TestFilesOfDSS(t *testing.T) {
 
 // inALine tells a file as dssFiles does.
 func inALine(t *testing.T, text []byte, contents []ades.File) string {
-	if jades.LooksLike(bytes.NewReader(text)) == jades.NoJWS {
+	if jades.Detect(bytes.NewReader(text)) == jades.NoJWS {
 		return "no JWS"
 	}
 	doc, err := jades.Read(t.Context(), bytes.NewReader(text), ades.ReadOptions{Detached: contents})

@@ -27,7 +27,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte(`{"payload":"","signatures":[{"header":{"etsiU":[{"cSig":{"signature":"AA"}}]},"signature":"AA"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		jades.LooksLike(bytes.NewReader(data))
+		jades.Detect(bytes.NewReader(data))
 		given := []ades.File{{Name: "order 1.json", Source: strings.NewReader(text)}}
 		doc, err := jades.Read(t.Context(), bytes.NewReader(data), ades.ReadOptions{Detached: given})
 		if err != nil {
@@ -44,7 +44,7 @@ func TestLooksLike(t *testing.T) {
 	pki := newPKI(t)
 	a := pki.Actor(t, "p256")
 	compact := string(made(t, a, a.Signing(pki.Now()), jades.Options{Serialization: jades.Compact}, file("a", text)))
-	for data, want := range map[string]jades.Look{
+	for data, want := range map[string]jades.Kind{
 		compact: jades.JWS, compact + "\n": jades.JWS, compact + "~": jades.SDJWT, compact + "~WyJhIl0~eyJ0.eyJ0.AA": jades.SDJWT,
 		string(made(t, a, a.Signing(pki.Now()), jades.Options{}, file("a", text))):                             jades.JWS,
 		string(made(t, a, a.Signing(pki.Now()), jades.Options{Serialization: jades.General}, file("a", text))): jades.JWS,
@@ -57,7 +57,7 @@ func TestLooksLike(t *testing.T) {
 		"eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..AA.AA.AA": jades.NoJWS, // a JWE
 		"Dear Anna. How are you. Bye.":                      jades.NoJWS,
 	} {
-		if got := jades.LooksLike(strings.NewReader(data)); got != want {
+		if got := jades.Detect(strings.NewReader(data)); got != want {
 			t.Errorf("%.60q looks like %d, want %d", data, got, want)
 		}
 	}

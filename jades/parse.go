@@ -179,22 +179,22 @@ func signatureOf(n *jsontree.Value, path string) (*jws, error) {
 	return s, nil
 }
 
-// Look is the apparent type of a file, by its beginning.
-type Look int
+// Kind is the kind of a file, by its beginning.
+type Kind int
 
-// What a file may look like.
+// The kinds of files.
 const (
-	NoJWS Look = iota
-	JWS        // in any form
-	SDJWT      // a JWS with disclosures (RFC 9901), which is not judged here
+	NoJWS Kind = iota // anything else
+	JWS               // in any form
+	SDJWT             // a JWS with disclosures (RFC 9901), which is not judged here
 )
 
 // detectWindow is how much of a file is examined at once.
 const detectWindow = 64 << 10
 
-// LooksLike reports whether a file is a JWS: a JSON object with its members, even if the rest is
+// Detect returns the kind of a file: a JWS is a JSON object with its members, even if the rest is
 // unreadable, or the compact form.
-func LooksLike(src ades.Source) Look {
+func Detect(src ades.Source) Kind {
 	switch first, at := firstCharacter(src); first {
 	case '{':
 		if limits.Pay(src, src.Size()) != nil || !hasMembers(io.NewSectionReader(src, at, src.Size())) {
@@ -229,7 +229,7 @@ func firstCharacter(src ades.Source) (byte, int64) {
 
 // detectCompact decodes the beginning of the first piece, which must be an object with an alg, and
 // counts the pieces: an encrypted JWE has five.
-func detectCompact(src ades.Source, at int64) Look {
+func detectCompact(src ades.Source, at int64) Kind {
 	buf := make([]byte, detectWindow)
 	n, _ := src.ReadAt(buf[:min(src.Size(), detectWindow)-at], at)
 	head := buf[:n]

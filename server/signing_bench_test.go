@@ -161,7 +161,7 @@ func benchBatch(b *testing.B, alg string, p *farProvider) (rate float64) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		far, err := room.TakeRemote(ctx, box.Email, server.RemoteKey{Provider: "far", Kind: kind, ID: map[string]string{"RSA2048": "rsa", "P256": "seal"}[alg], Password: "1234"})
+		far, err := room.AddRemote(ctx, box.Email, server.RemoteKey{Provider: "far", Kind: kind, ID: map[string]string{"RSA2048": "rsa", "P256": "seal"}[alg], Password: "1234"})
 		room.Close()
 		if err != nil {
 			b.Fatal(err)

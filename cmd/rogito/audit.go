@@ -118,7 +118,7 @@ func (c *auditExport) Run(s *session, srv *server.Server) error {
 	if err := errors.Join(c.write(s, srv, f), f.Close()); err != nil {
 		return err
 	}
-	return outcome{c.JSON}.told(s, map[string]any{"file": c.File}, "%s", c.File)
+	return outcome{c.JSON}.report(s, map[string]any{"file": c.File}, "%s", c.File)
 }
 
 func (c *auditExport) write(s *session, srv *server.Server, w io.Writer) error {

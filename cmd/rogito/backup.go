@@ -46,7 +46,7 @@ func (c *backupCommand) Run(s *session) error {
 		return err
 	}
 	s.notef("the master key is not in it: keep a copy of it in another place")
-	return c.told(s, map[string]any{"file": c.File}, "%s", c.File)
+	return c.report(s, map[string]any{"file": c.File}, "%s", c.File)
 }
 
 type restoreCommand struct {
@@ -83,6 +83,6 @@ func (c *restoreCommand) Run(s *session) error {
 	if missing != nil {
 		s.notef("now put the master key %s at %s (chmod 600)", id, path)
 	}
-	return c.told(s, map[string]any{"data": cfg.Data, "masterKey": map[string]any{"id": id, "file": path, "there": missing == nil}},
+	return c.report(s, map[string]any{"data": cfg.Data, "masterKey": map[string]any{"id": id, "file": path, "there": missing == nil}},
 		"restored into %s", cfg.Data)
 }

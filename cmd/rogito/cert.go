@@ -182,7 +182,7 @@ func (c *certRemote) Run(s *session, srv *server.Server) error {
 	if k.Delegate != "" && k.DelegatePassword == "" {
 		k.Password, k.DelegatePassword = "", k.Password
 	}
-	made, err := srv.TakeRemote(s.ctx, c.Account, k)
+	made, err := srv.AddRemote(s.ctx, c.Account, k)
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (c *certReview) save(s *session, srv *server.Server) error {
 		}
 		paths = append(paths, path)
 	}
-	return outcome{c.JSON}.told(s, map[string]any{"files": paths}, "%s", strings.Join(paths, "\n"))
+	return outcome{c.JSON}.report(s, map[string]any{"files": paths}, "%s", strings.Join(paths, "\n"))
 }
 
 // print shows everything that an approval certifies, beside the evidence.
@@ -326,7 +326,7 @@ func (c *certUnlock) Run(s *session, srv *server.Server) error {
 	if n == 0 {
 		return fmt.Errorf("no certificate has the username %s", c.Username)
 	}
-	return c.told(s, map[string]any{"username": c.Username, "unlocked": true}, "unlocked")
+	return c.report(s, map[string]any{"username": c.Username, "unlocked": true}, "unlocked")
 }
 
 type certOTP struct {

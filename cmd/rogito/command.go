@@ -28,8 +28,8 @@ type outcome struct {
 	JSON bool `help:"print JSON"`
 }
 
-// told says what was done: as an object for programs, else in words.
-func (o outcome) told(s *session, object map[string]any, format string, args ...any) error {
+// report says what was done: as an object for programs, else in words.
+func (o outcome) report(s *session, object map[string]any, format string, args ...any) error {
 	if o.JSON {
 		return json.NewEncoder(s.stdout).Encode(object)
 	}

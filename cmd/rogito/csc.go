@@ -95,5 +95,5 @@ func (c *cscClientRemove) Run(s *session, srv *server.Server) error {
 	if err := srv.RemoveCSCClient(s.ctx, c.ID); err != nil {
 		return err
 	}
-	return c.told(s, map[string]any{"removed": c.ID}, "removed: %s", c.ID)
+	return c.report(s, map[string]any{"removed": c.ID}, "removed: %s", c.ID)
 }

@@ -86,7 +86,7 @@ func (c *extractCommand) single(s *session, path string, in ades.ReadOptions) er
 	switch {
 	case err != nil:
 		err = failure(locked(err, in.Password))
-		return exit{exitOf(err), fmt.Errorf("%s: %w", told(path), err)}
+		return exit{exitOf(err), fmt.Errorf("%s: %w", displayName(path), err)}
 	case len(content) > 1:
 		made, err := c.several(cmp.Or(c.Out, "."), content)
 		if !c.Quiet {

@@ -69,7 +69,7 @@ func (c *identifyErase) Run(s *session, srv *server.Server) error {
 	if err := srv.EraseEvidence(s.ctx, c.Order); err != nil {
 		return err
 	}
-	return c.told(s, map[string]any{"erased": c.Order}, "erased")
+	return c.report(s, map[string]any{"erased": c.Order}, "erased")
 }
 
 type identifySPID struct {

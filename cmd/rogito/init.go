@@ -103,5 +103,5 @@ func (c *masterKeyRotateCommand) Run(s *session, srv *server.Server) error {
 		return err
 	}
 	file := srv.MasterKeyPlace()
-	return c.told(s, map[string]any{"id": id, "file": file}, "the master key is now %s: %s", id, file)
+	return c.report(s, map[string]any{"id": id, "file": file}, "the master key is now %s: %s", id, file)
 }

@@ -125,7 +125,7 @@ func (c *omiUse) Run(s *session) error {
 		return named(err, c.Semester)
 	}
 	active := l.Current().Active().Semester().String()
-	if err := c.told(s, map[string]any{"active": active}, "active: %s", active); err != nil {
+	if err := c.report(s, map[string]any{"active": active}, "active: %s", active); err != nil {
 		return err
 	}
 	return c.share(s, cfg)
@@ -149,7 +149,7 @@ func (c *omiRemove) Run(s *session) error {
 	if err := l.Remove(sem); err != nil {
 		return named(err, c.Semester)
 	}
-	if err := c.told(s, map[string]any{"removed": sem.String()}, "removed: %s", sem); err != nil {
+	if err := c.report(s, map[string]any{"removed": sem.String()}, "removed: %s", sem); err != nil {
 		return err
 	}
 	return c.share(s, cfg)

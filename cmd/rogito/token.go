@@ -88,5 +88,5 @@ func (c *tokenRevoke) Run(s *session, srv *server.Server) error {
 	if err := srv.RevokeToken(s.ctx, c.Email, c.Token); err != nil {
 		return err
 	}
-	return c.told(s, map[string]any{"email": c.Email, "revoked": true}, "revoked")
+	return c.report(s, map[string]any{"email": c.Email, "revoked": true}, "revoked")
 }

@@ -142,12 +142,12 @@ func (c *trustUpdate) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return c.taken(s, set, set.Refresh(s.ctx))
+	return c.printUpdated(s, set, set.Refresh(s.ctx))
 }
 
-// taken shows what is held after an update. Lists that failed are named, and
-// hurt nobody else; without a list of lists that is believed it is an error.
-func (c listForm) taken(s *session, set *tsl.Set, err error) error {
+// printUpdated prints the lists after an update. Lists that failed are named and do not affect the
+// others; a list of lists that does not verify is an error.
+func (c listForm) printUpdated(s *session, set *tsl.Set, err error) error {
 	if set.Loaded() {
 		if err := c.print(s, set.State()); err != nil {
 			return err
@@ -190,7 +190,7 @@ func (c *trustImport) Run(s *session) error {
 		defer z.Close()
 		from = z
 	}
-	return c.taken(s, set, set.Import(s.ctx, from))
+	return c.printUpdated(s, set, set.Import(s.ctx, from))
 }
 
 type trustExport struct {
@@ -214,7 +214,7 @@ func (c *trustExport) Run(s *session) error {
 	if err := os.WriteFile(c.File, b.Bytes(), 0o644); err != nil {
 		return err
 	}
-	return c.told(s, map[string]any{"file": c.File, "lists": len(set.State())}, "%s", c.File)
+	return c.report(s, map[string]any{"file": c.File, "lists": len(set.State())}, "%s", c.File)
 }
 
 type trustList struct {

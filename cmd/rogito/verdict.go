@@ -226,8 +226,8 @@ func (c *verifyCommand) form(s *session, names ...string) (*shown, error) {
 	return v, nil
 }
 
-// take tells one verdict.
-func (v *shown) take(j judged) {
+// add prints one verdict and counts it.
+func (v *shown) add(j judged) {
 	v.counts[j.verdict]++
 	if v.only && j.verdict == "not signed" {
 		return

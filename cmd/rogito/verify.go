@@ -94,7 +94,7 @@ func (c *verifyCommand) Run(s *session) error {
 	}
 	names := make([]string, len(files))
 	for i, f := range files {
-		names[i] = told(f.path)
+		names[i] = displayName(f.path)
 	}
 	show, err := c.form(s, names...)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *verifyCommand) Run(s *session) error {
 			show.done.watch(f)
 		}
 		return c.one(s, v, o, it)
-	}, show.take)
+	}, show.add)
 	if err := cmp.Or(s.ctx.Err(), show.end()); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.VerifyOp
 	if err != nil {
 		return err
 	}
-	show.take(c.judged(v.Judge(facts, at), c.Facts))
+	show.add(c.judged(v.Judge(facts, at), c.Facts))
 	if err := show.end(); err != nil || show.code == exitOK {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s *session) walk(files []found, zips bool) iter.Seq[item] {
 			if covered[p.path] && beside[p.path] == "" {
 				continue
 			}
-			it := item{File: ades.File{Name: told(p.path)}, root: strings.TrimSuffix(p.path, p.rel), rel: p.rel, named: p.named, release: func() {}}
+			it := item{File: ades.File{Name: displayName(p.path)}, root: strings.TrimSuffix(p.path, p.rel), rel: p.rel, named: p.named, release: func() {}}
 			f, err := s.open(p.path)
 			if err != nil {
 				it.err = err
@@ -65,8 +65,8 @@ func (s *session) walk(files []found, zips bool) iter.Seq[item] {
 	}
 }
 
-// told is a path as it is printed.
-func told(path string) string {
+// displayName is a path as it is printed.
+func displayName(path string) string {
 	if path == input {
 		return "standard input"
 	}

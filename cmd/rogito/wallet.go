@@ -21,7 +21,7 @@ func (c *walletCredit) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	return c.told(s, map[string]any{"email": c.Email, "credit": credit}, "credit: %s EUR", credit)
+	return c.report(s, map[string]any{"email": c.Email, "credit": credit}, "credit: %s EUR", credit)
 }
 
 type subscriptionCommand struct {
@@ -43,5 +43,5 @@ func (c *subscriptionCreate) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	return c.told(s, map[string]any{"email": c.Email, "subscription": id}, "subscription: %s", id)
+	return c.report(s, map[string]any{"email": c.Email, "subscription": id}, "subscription: %s", id)
 }

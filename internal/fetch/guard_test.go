@@ -43,8 +43,8 @@ func recording(t *testing.T, allow ...string) (*Guard, *[]string) {
 	return g, passed
 }
 
-// forbiddenHosts is the table of forbidden addresses (docs/reliability.md, row 35): none of these may be connected
-// to, however it is written.
+// forbiddenHosts is the table of forbidden addresses (docs/reliability.md, row 35): none of these
+// may be connected to, however it is written.
 var forbiddenHosts = []string{
 	"127.0.0.1", "127.0.0.2", "127.255.255.254", "127.1", "127.0.1", "2130706433", "0x7f000001",
 	"0x7f.0.0.1", "0177.0.0.1", "0177.0x0.0.1", "017700000001", "0x7F.1", "127.0.0.1.",

@@ -21,7 +21,7 @@ func WithTime(ctx context.Context, most time.Duration) (bounded context.Context,
 	t.Context, t.cancel = context.WithCancel(ctx)
 	t.before = t.used()
 	t.mu.Lock()
-	t.timer = time.AfterFunc(max(most, 0), t.look)
+	t.timer = time.AfterFunc(max(most, 0), t.check)
 	t.mu.Unlock()
 	return t, t.done
 }
@@ -49,8 +49,8 @@ func (t *timed) spent() time.Duration {
 	return time.Since(t.begun)
 }
 
-// look ends the context if its time is used up, and else schedules the next check.
-func (t *timed) look() {
+// check ends the context if its time is used up, and else schedules the next check.
+func (t *timed) check() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {

@@ -1,5 +1,5 @@
-// Package memo caches what takes long to compute, within bounds. It is the only in-memory cache:
-// another eviction scheme needs a reason.
+// Package memo caches what takes long to compute, within bounds. What expires, is sealed, or is
+// counted otherwise has a cache of its own; any other cache in memory is one of these.
 package memo
 
 import "sync"

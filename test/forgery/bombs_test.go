@@ -143,9 +143,9 @@ func zipBomb(large string) []byte {
 	return b.Bytes()
 }
 
-// TestBombs sends many bombs at once to a server of its own, in the default
-// configuration: a hundred with ROGITO_TEST_SOAK=1. Its memory stays bounded, everybody gets an answer,
-// none of them is an internal error, and another caller is served meanwhile.
+// TestBombs sends many bombs at once to a server of its own, in the default configuration: a
+// hundred with ROGITO_TEST_SOAK=1. Its memory stays bounded, every request gets an answer, none of
+// them is an internal error, and another caller is served meanwhile.
 func TestBombs(t *testing.T) {
 	await.All(t)
 	m := &materials{t: t, service: &shared}

@@ -98,7 +98,8 @@ func jsonCases() []jsonCase {
 		{"detached by hash, unencoded", jades.Options{Detached: true, Unencoded: true, MediaTypes: types}, []ades.File{one, two}, ""},
 		{"detached by URI", jades.Options{Detached: true, Mechanism: jades.ByURI, MediaTypes: types}, []ades.File{one}, ""},
 		{"detached by URI, unencoded", jades.Options{Detached: true, Mechanism: jades.ByURI, Unencoded: true, MediaTypes: types}, []ades.File{two}, ""},
-		// A name stands in sigD as in a URI; DSS finds the file, and compares the names without decoding.
+		// In sigD a name is written as in a URI. DSS finds the file, and compares the names without
+		// decoding.
 		{"detached by hash, a name with a space", jades.Options{Detached: true}, []ades.File{memory("order 1.json", orderJSON), two}, "BBB_CV_DRNMND_ANS"},
 	}
 }

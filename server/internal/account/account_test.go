@@ -28,25 +28,25 @@ func TestMain(m *testing.M) { sitetest.Main(m) }
 
 var ctx = context.Background()
 
-type room struct {
+type fixture struct {
 	*account.Service
 	db     *store.DB
 	master *master.Key
 }
 
-func each(t *testing.T, cfg account.Config, test func(t *testing.T, r room)) {
+func each(t *testing.T, cfg account.Config, test func(t *testing.T, r fixture)) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		test(t, open(t, db, m, cfg))
 	})
 }
 
-func open(t testing.TB, db *store.DB, m *master.Key, cfg account.Config) room {
+func open(t testing.TB, db *store.DB, m *master.Key, cfg account.Config) fixture {
 	s := account.New(db, m, cfg)
 	s.Announce([]account.Endpoint{{"GET", "signatures"}, {"POST", "EU-QES_automatic"}, {"GET", "IT-omi"}, {"POST", "tokens"}})
-	return room{s, db, m}
+	return fixture{s, db, m}
 }
 
-func (r room) create(n account.NewAccount) (c *account.Credentials, err error) {
+func (r fixture) create(n account.NewAccount) (c *account.Credentials, err error) {
 	err = r.db.Write(ctx, func(tx *store.Tx) (err error) {
 		c, err = r.Create(ctx, tx, n)
 		return err
@@ -54,7 +54,7 @@ func (r room) create(n account.NewAccount) (c *account.Credentials, err error) {
 	return c, err
 }
 
-func (r room) account(t testing.TB, n account.NewAccount) *account.Credentials {
+func (r fixture) account(t testing.TB, n account.NewAccount) *account.Credentials {
 	t.Helper()
 	c, err := r.create(n)
 	if err != nil {
@@ -76,7 +76,7 @@ func basic(email, key string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(email+":"+key))
 }
 
-func (r room) caller(t testing.TB, authorization string) *account.Caller {
+func (r fixture) caller(t testing.TB, authorization string) *account.Caller {
 	t.Helper()
 	c, err := r.Authenticate(ctx, request(authorization), true)
 	if err != nil {
@@ -96,7 +96,7 @@ func code(err error) fault.Code {
 	return 0
 }
 
-func (r room) token(t testing.TB, c *account.Caller, n account.NewToken) *account.Token {
+func (r fixture) token(t testing.TB, c *account.Caller, n account.NewToken) *account.Token {
 	t.Helper()
 	tok, err := r.give(c, n)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r room) token(t testing.TB, c *account.Caller, n account.NewToken) *accoun
 }
 
 // give asks for a token as the API does.
-func (r room) give(c *account.Caller, n account.NewToken) (tok *account.Token, err error) {
+func (r fixture) give(c *account.Caller, n account.NewToken) (tok *account.Token, err error) {
 	if err := r.CheckToken(c, "api.example", &n); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (r room) give(c *account.Caller, n account.NewToken) (tok *account.Token, e
 }
 
 func TestAuthenticate(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "Anna@Example.org", Admin: true})
 		for name, tc := range map[string]struct {
 			header string
@@ -160,7 +160,7 @@ func TestAuthenticate(t *testing.T) {
 
 // Nothing in the tables is worth stealing.
 func TestSecretsAreNotStored(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		var key, hash []byte
 		if err := r.db.Read().QueryRow(ctx, `select key_hash from accounts`).Scan(&key); err != nil {
@@ -176,7 +176,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	each(t, account.Config{Domains: []string{"sign.example"}, PublicURL: "https://api.example:8443"}, func(t *testing.T, r room) {
+	each(t, account.Config{Domains: []string{"sign.example"}, PublicURL: "https://api.example:8443"}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		c := r.caller(t, basic("a@example.org", a.APIKey))
 		for scope, want := range map[string]fault.Code{
@@ -222,7 +222,7 @@ func TestScopes(t *testing.T) {
 }
 
 func TestSandboxTakesAnyDomain(t *testing.T) {
-	each(t, account.Config{AnyDomain: true}, func(t *testing.T, r room) {
+	each(t, account.Config{AnyDomain: true}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org", Sandbox: true})
 		c := r.caller(t, "Bearer "+a.Token)
 		r.token(t, c, account.NewToken{Scopes: []string{"POST:test.esignature.openapi.com/EU-QES_automatic"}})
@@ -232,7 +232,7 @@ func TestSandboxTakesAnyDomain(t *testing.T) {
 // Nothing of one account can be seen or changed by another, and an id that is
 // another's answers as one that does not exist.
 func TestTenantWalls(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		b := r.account(t, account.NewAccount{Email: "b@example.org"})
 		ca, cb := r.caller(t, "Bearer "+a.Token), r.caller(t, "Bearer "+b.Token)
@@ -287,7 +287,7 @@ func TestRevocation(t *testing.T) {
 }
 
 func TestTokenLimits(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		c := r.caller(t, basic("a@example.org", a.APIKey))
 		ten := int64(10)
@@ -329,7 +329,7 @@ func TestTokenLimits(t *testing.T) {
 }
 
 func TestRateLimit(t *testing.T) {
-	each(t, account.Config{Rate: 1, Burst: 5}, func(t *testing.T, r room) {
+	each(t, account.Config{Rate: 1, Burst: 5}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		s := r.account(t, account.NewAccount{Email: "s@example.org", Sandbox: true})
 		var last error
@@ -345,7 +345,7 @@ func TestRateLimit(t *testing.T) {
 }
 
 func TestRefreshRotation(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		c := r.caller(t, basic("a@example.org", a.APIKey))
 		tok := r.token(t, c, account.NewToken{Name: "n", Scopes: []string{"GET:*/IT-omi"}})
@@ -384,7 +384,7 @@ func TestRefreshRotation(t *testing.T) {
 }
 
 func TestExpiry(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		c := r.caller(t, basic("a@example.org", a.APIKey))
 		tok := r.token(t, c, account.NewToken{Scopes: []string{account.AllScopes}, Life: 300 * time.Millisecond})

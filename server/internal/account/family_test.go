@@ -31,19 +31,19 @@ func lasting(n account.NewToken, d time.Duration) account.NewToken {
 func life(d time.Duration) account.TokenChange { return account.TokenChange{Life: &d} }
 
 // as is the caller with a token's secret.
-func (r room) as(t testing.TB, tok *account.Token) *account.Caller {
+func (r fixture) as(t testing.TB, tok *account.Token) *account.Caller {
 	t.Helper()
 	return r.caller(t, "Bearer "+tok.Secret)
 }
 
 // works says how a token is answered.
-func (r room) works(secret string) fault.Code {
+func (r fixture) works(secret string) fault.Code {
 	_, err := r.Authenticate(ctx, request("Bearer "+secret), true)
 	return code(err)
 }
 
 // end is when a token ends, as stored.
-func (r room) end(t testing.TB, tok *account.Token) time.Time {
+func (r fixture) end(t testing.TB, tok *account.Token) time.Time {
 	t.Helper()
 	got, err := r.FindToken(ctx, tok.AccountID, tok.ID)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r room) end(t testing.TB, tok *account.Token) time.Time {
 // No way to ask leads to a child that outlives its parent, or to a token that
 // prolongs itself.
 func TestNoTokenOutlivesItsParent(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
 		short := r.token(t, key, lasting(all(), time.Minute))
@@ -113,7 +113,7 @@ func TestNoTokenOutlivesItsParent(t *testing.T) {
 
 // An expired token stays expired, whoever asks.
 func TestExpiredTokensStayDead(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
 		dead := r.token(t, key, all())
@@ -142,7 +142,7 @@ func TestExpiredTokensStayDead(t *testing.T) {
 
 // What a parent loses, its children lose at once.
 func TestChildrenLoseWhatTheirParentsLose(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
 		line := func() (parent, child, grandchild *account.Token) {
@@ -250,7 +250,7 @@ func TestFamiliesEndTogether(t *testing.T) {
 
 // A token that is being deleted makes no child that stays.
 func TestNoOrphans(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
 		for range 20 {
@@ -288,7 +288,7 @@ func TestReuseEndsTheLine(t *testing.T) {
 		r, other := open(t, db, m, account.Config{}), open(t, db, m, account.Config{})
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
-		refresh := func(of room, tok *account.Token) *account.Token {
+		refresh := func(of fixture, tok *account.Token) *account.Token {
 			t.Helper()
 			n, err := of.RotateToken(ctx, of.caller(t, "Bearer "+tok.Refresh), tok.ID)
 			if err != nil {
@@ -374,7 +374,7 @@ func httptestGet(path, secret string) *http.Request {
 // A line lives by its refresh tokens for as long at a time as it was given, and
 // a year in all.
 func TestLineLife(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
 		tok := r.token(t, key, lasting(all(), time.Minute))
@@ -426,7 +426,7 @@ func TestLineLife(t *testing.T) {
 // Who may change or delete what: the API key anything, a token itself, what it
 // made, and what may do no more than itself.
 func TestWhoMayManageTokens(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		r.Announce([]account.Endpoint{{"GET", "signatures"}, {"GET", "IT-omi"}, {"POST", "tokens"}})
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
@@ -527,7 +527,7 @@ func TestWhoMayManageTokens(t *testing.T) {
 // to, not those that it made or that made it, and not their children. What it
 // asked for before goes on.
 func TestApart(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
 		first, stranger := r.token(t, key, all()), r.token(t, key, all())
@@ -581,7 +581,7 @@ func TestApart(t *testing.T) {
 
 // A token from before is shown again only to whoever could make it now.
 func TestMayHold(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
 		made := r.token(t, key, lasting(all(), time.Hour))

@@ -121,10 +121,10 @@ func (s *Service) current(ctx context.Context, r *accountRow) (bool, error) {
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
-	return toldOf(events[len(events)-1]) == s.standing(r), nil
+	return standingOf(events[len(events)-1]) == s.standing(r), nil
 }
 
-func toldOf(e *audit.Entry) (d standing) {
+func standingOf(e *audit.Entry) (d standing) {
 	_, detail := e.Text()
 	if json.Unmarshal(detail, &d) != nil {
 		return standing{}
@@ -140,7 +140,7 @@ func WasAdmin(ctx context.Context, log *audit.Log, q store.Querier, account stri
 		return false, err
 	}
 	for _, e := range events {
-		if toldOf(e).Admin && e.Account == account && e.Before(then) {
+		if standingOf(e).Admin && e.Account == account && e.Before(then) {
 			return true, nil
 		}
 	}
@@ -173,7 +173,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 			now := standing{}
 			for _, e := range events {
 				if e.Kind == kindCreated || e.Kind == kindChanged {
-					now = toldOf(e)
+					now = standingOf(e)
 				}
 			}
 			if now == b.Service.standing(&r) {

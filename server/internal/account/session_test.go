@@ -13,7 +13,7 @@ import (
 )
 
 // why says why a session is over; empty: it is not.
-func (r room) why(t testing.TB, secret string) string {
+func (r fixture) why(t testing.TB, secret string) string {
 	t.Helper()
 	_, err := r.Session(ctx, request(""), secret)
 	var ended *account.SessionEnded
@@ -26,7 +26,7 @@ func (r room) why(t testing.TB, secret string) string {
 	return ended.Why
 }
 
-func (r room) login(t testing.TB, token string) string {
+func (r fixture) login(t testing.TB, token string) string {
 	t.Helper()
 	secret, err := r.LogIn(ctx, request(""), token)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r room) login(t testing.TB, token string) string {
 	return secret
 }
 
-func (r room) exec(t testing.TB, query string, args ...any) {
+func (r fixture) exec(t testing.TB, query string, args ...any) {
 	t.Helper()
 	err := r.db.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(ctx, query, args...); return err })
 	if err != nil {
@@ -46,7 +46,7 @@ func (r room) exec(t testing.TB, query string, args ...any) {
 // A session may do what its token may, and lives no longer than it, than it is
 // used, and than half a day.
 func TestSessionIsItsToken(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		full := r.caller(t, "Bearer "+a.Token)
 		var narrow *account.Token
@@ -119,7 +119,7 @@ func TestSessionIsItsToken(t *testing.T) {
 // Who can write to the database, and no more, gets no session of another token,
 // no longer one, and no link to another account.
 func TestSessionRowsAreGenuine(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a, b := r.account(t, account.NewAccount{Email: "a@example.org"}), r.account(t, account.NewAccount{Email: "b@example.org"})
 		victim := r.caller(t, "Bearer "+b.Token)
 		for name, change := range map[string]string{
@@ -147,7 +147,7 @@ func TestSessionRowsAreGenuine(t *testing.T) {
 // A link logs in once, within its time; its session has a token of its own,
 // which ends when it is left.
 func TestLoginLink(t *testing.T) {
-	each(t, account.Config{}, func(t *testing.T, r room) {
+	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		clock := time.Now()
 		r.SetClock(func() time.Time { return clock })
@@ -200,7 +200,7 @@ func TestLoginLink(t *testing.T) {
 // Calls and pages of one token share its rate, and a session is bound to the
 // token's addresses.
 func TestSessionIsBounded(t *testing.T) {
-	each(t, account.Config{Rate: 0.0001, Burst: 3}, func(t *testing.T, r room) {
+	each(t, account.Config{Rate: 0.0001, Burst: 3}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		secret := r.login(t, a.Token)
 		r.caller(t, "Bearer "+a.Token)

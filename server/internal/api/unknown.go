@@ -205,12 +205,12 @@ func (k *knowledge) unknownIn(c *call, v jsontext.Value) {
 	if v.Kind() == '{' || v.Kind() == '[' {
 		// What is malformed was refused when it came in: there is no error to tell.
 		d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-		_ = k.look(c, d, k.body, "")
+		_ = k.walk(c, d, k.body, "")
 	}
 }
 
-// look reads the next value, of which s is the shape.
-func (k *knowledge) look(c *call, d *jsontext.Decoder, s *shape, path string) error {
+// walk reads the next value, of which s is the shape.
+func (k *knowledge) walk(c *call, d *jsontext.Decoder, s *shape, path string) error {
 	kind := d.PeekKind()
 	if len(c.ignored) == mostUnknown || (kind != '{' || len(s.members) == 0) && (kind != '[' || s.items == nil) {
 		return d.SkipValue()
@@ -221,9 +221,9 @@ func (k *knowledge) look(c *call, d *jsontext.Decoder, s *shape, path string) er
 	for next := d.PeekKind(); next != '}' && next != ']'; next = d.PeekKind() {
 		err := error(nil)
 		if kind == '[' {
-			err = k.look(c, d, s.items, path)
+			err = k.walk(c, d, s.items, path)
 		} else {
-			err = k.lookMember(c, d, s, path)
+			err = k.walkMember(c, d, s, path)
 		}
 		if err != nil {
 			return err
@@ -233,8 +233,8 @@ func (k *knowledge) look(c *call, d *jsontext.Decoder, s *shape, path string) er
 	return err
 }
 
-// lookMember reads a name and its value. Names that are known are not copied.
-func (k *knowledge) lookMember(c *call, d *jsontext.Decoder, s *shape, path string) error {
+// walkMember reads a name and its value. Names that are known are not copied.
+func (k *knowledge) walkMember(c *call, d *jsontext.Decoder, s *shape, path string) error {
 	quoted, err := d.ReadValue()
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (k *knowledge) lookMember(c *call, d *jsontext.Decoder, s *shape, path stri
 		return err
 	}
 	if inner = s.members[string(name)]; inner != nil {
-		return k.look(c, d, inner, path+string(name)+".")
+		return k.walk(c, d, inner, path+string(name)+".")
 	}
 	if !slices.Contains(k.aliases, string(name)) {
 		c.ignore(path+string(name), func() []string { return s.names(path) })

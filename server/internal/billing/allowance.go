@@ -62,7 +62,7 @@ func useAllowance(ctx context.Context, tx *store.Tx, o order) error {
 }
 
 // returnAllowance takes what was given back out of the count of its time.
-func returnAllowance(ctx context.Context, tx *store.Tx, c *taken, n int64) error {
+func returnAllowance(ctx context.Context, tx *store.Tx, c *storedCharge, n int64) error {
 	for _, b := range bounds(account.Quota{}) {
 		if b.product != c.product {
 			continue

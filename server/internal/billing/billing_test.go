@@ -22,21 +22,21 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 var ctx = context.Background()
 
-// room is who and what they pay, on one store.
-type room struct {
+// fixture is accounts and billing on one store.
+type fixture struct {
 	*billing.Service
 	accounts *account.Service
 	db       *store.DB
 	master   *master.Key
 }
 
-func each(t *testing.T, prices billing.Prices, test func(t *testing.T, r room)) {
+func each(t *testing.T, prices billing.Prices, test func(t *testing.T, r fixture)) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		test(t, open(t, db, m, prices))
 	})
 }
 
-func open(t testing.TB, db *store.DB, m *master.Key, prices billing.Prices) room {
+func open(t testing.TB, db *store.DB, m *master.Key, prices billing.Prices) fixture {
 	if prices == (billing.Prices{}) {
 		prices = billing.DefaultPrices()
 	}
@@ -44,10 +44,10 @@ func open(t testing.TB, db *store.DB, m *master.Key, prices billing.Prices) room
 	who.Announce([]account.Endpoint{{Method: "POST", Segment: "EU-QES_automatic"}, {Method: "GET", Segment: "IT-omi"}})
 	s := billing.New(db, who, prices, slog.New(slog.DiscardHandler))
 	t.Cleanup(s.Close)
-	return room{s, who, db, m}
+	return fixture{s, who, db, m}
 }
 
-func (r room) account(t testing.TB, email string, credit money.Micro) *account.Credentials {
+func (r fixture) account(t testing.TB, email string, credit money.Micro) *account.Credentials {
 	t.Helper()
 	c, err := r.CreateAccount(ctx, account.NewAccount{Email: email}, credit)
 	if err != nil {
@@ -60,7 +60,7 @@ func basic(email, key string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(email+":"+key))
 }
 
-func (r room) caller(t testing.TB, authorization string) *account.Caller {
+func (r fixture) caller(t testing.TB, authorization string) *account.Caller {
 	t.Helper()
 	q := httptest.NewRequest(http.MethodGet, "http://api.example/tokens", nil)
 	q.RemoteAddr = "192.0.2.7:4711"
@@ -72,7 +72,7 @@ func (r room) caller(t testing.TB, authorization string) *account.Caller {
 	return c
 }
 
-func (r room) token(t testing.TB, c *account.Caller, n account.NewToken) (tok *account.Token) {
+func (r fixture) token(t testing.TB, c *account.Caller, n account.NewToken) (tok *account.Token) {
 	t.Helper()
 	n.Scopes = []string{account.AllScopes}
 	err := r.db.Write(ctx, func(tx *store.Tx) (err error) {
@@ -98,7 +98,7 @@ func code(err error) fault.Code {
 
 // Nothing of one account's money can be seen by another.
 func TestWalletsAreApart(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a, b := r.account(t, "a@example.org", money.Euro), r.account(t, "b@example.org", 0)
 		sub, err := r.Subscribe(ctx, a.Account.ID, "POST:*/EU-QES_automatic", 5, money.Euro)
 		if err != nil {

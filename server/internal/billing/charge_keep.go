@@ -37,8 +37,8 @@ func (s *Service) Keep(ctx context.Context, tx *store.Tx, id string, n int) erro
 	return s.giveBack(ctx, tx, c, back)
 }
 
-// taken is a charge as it is stored.
-type taken struct {
+// storedCharge is a charge as it is stored.
+type storedCharge struct {
 	bill
 	account, token, product string
 	count                   int64
@@ -47,12 +47,12 @@ type taken struct {
 
 const chargeColumns = `id, account_id, token_id, product, count, free, subscribed, paid, taken, created_at`
 
-func readCharge(ctx context.Context, tx *store.Tx, id string) (*taken, error) {
+func readCharge(ctx context.Context, tx *store.Tx, id string) (*storedCharge, error) {
 	return scanCharge(tx.QueryRow(ctx, `select `+chargeColumns+` from wallet_transactions where id = $1 and refunded_at = 0`, id))
 }
 
-func scanCharge(row store.Row) (*taken, error) {
-	c := &taken{}
+func scanCharge(row store.Row) (*storedCharge, error) {
+	c := &storedCharge{}
 	var subscribed string
 	var at int64
 	err := row.Scan(&c.id, &c.account, &c.token, &c.product, &c.count, &c.free, &subscribed, &c.paid, (*int64)(&c.amount), &at)
@@ -61,7 +61,7 @@ func scanCharge(row store.Row) (*taken, error) {
 }
 
 // shrink takes n out of a charge and returns them as a bill of their own.
-func (c *taken) shrink(n int64) bill {
+func (c *storedCharge) shrink(n int64) bill {
 	back := bill{id: c.id}
 	if k := min(n, c.paid); k > 0 {
 		back.paid, back.amount = k, c.amount/money.Micro(c.paid)*money.Micro(k)
@@ -79,7 +79,7 @@ func (c *taken) shrink(n int64) bill {
 }
 
 // giveBack returns a bill to where it was taken from.
-func (s *Service) giveBack(ctx context.Context, tx *store.Tx, c *taken, b bill) error {
+func (s *Service) giveBack(ctx context.Context, tx *store.Tx, c *storedCharge, b bill) error {
 	now := time.Now().UnixMilli()
 	if err := returnAllowance(ctx, tx, c, b.free+b.subscriptions()+b.paid); err != nil {
 		return err

@@ -2,7 +2,8 @@ package billing
 
 import "context"
 
-// Settle writes down what was spent on lookups, gives back what is leased, and says how many leased are remembered.
+// Settle stores what was spent on lookups, ends all leases, and returns how many quotas are still
+// in memory.
 func (s *Service) Settle(ctx context.Context) (leased int, err error) {
 	err = s.meter.flush(ctx, true)
 	s.meter.mu.Lock()

@@ -14,7 +14,7 @@ import (
 )
 
 // sign charges a signature in a transaction of its own.
-func (r room) sign(c *account.Caller) error {
+func (r fixture) sign(c *account.Caller) error {
 	in := account.WithCaller(ctx, c)
 	return r.db.Write(in, func(tx *store.Tx) error {
 		_, err := r.Charge(in, tx, "POST/EU-QES_automatic", store.NewID())
@@ -26,7 +26,7 @@ func (r room) sign(c *account.Caller) error {
 // cent and no further.
 func TestFundsToTheLast(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
-		nodes := []room{open(t, db, m, billing.Prices{}), open(t, db, m, billing.Prices{})}
+		nodes := []fixture{open(t, db, m, billing.Prices{}), open(t, db, m, billing.Prices{})}
 		a := nodes[0].account(t, "a@example.org", 60*money.Euro) // 1,200 signatures
 		c := nodes[0].caller(t, "Bearer "+a.Token)
 		_, err := nodes[0].Subscribe(ctx, c.AccountID, "POST:*/EU-QES_automatic", 900, 0)
@@ -72,7 +72,7 @@ func TestFundsToTheLast(t *testing.T) {
 // A subscription pays from the moment it is there until it is used up, and the wallet
 // before and after.
 func TestSubscriptionInBetween(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", 60*money.Euro)
 		c := r.caller(t, "Bearer "+a.Token)
 		price := billing.DefaultPrices().Signature

@@ -12,7 +12,7 @@ import (
 // What a batch did not make comes back to where it was taken from, last paid
 // first, once.
 func TestKeep(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", money.Euro)
 		c := r.caller(t, "Bearer "+a.Token)
 		if _, err := r.Subscribe(ctx, c.AccountID, "POST:*/EU-QES_automatic", 4, 0); err != nil {

@@ -155,7 +155,7 @@ func (m *meter) renew(ctx context.Context, p *leasedQuota, o order) (covered boo
 	var left int64
 	err = m.s.db.Write(ctx, func(tx *store.Tx) (err error) {
 		if next, left = nil, 0; p.lease != nil {
-			if err := m.settle(ctx, tx, p.account, p.lease); err != nil {
+			if err := m.endLease(ctx, tx, p.account, p.lease); err != nil {
 				return err
 			}
 		}

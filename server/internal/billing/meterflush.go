@@ -47,7 +47,7 @@ func (m *meter) flushQuota(ctx context.Context, p *leasedQuota, last bool) error
 	used := l.used
 	err := m.s.db.Write(ctx, func(tx *store.Tx) error {
 		if over {
-			return m.settle(ctx, tx, p.account, l)
+			return m.endLease(ctx, tx, p.account, l)
 		}
 		return m.record(ctx, tx, p.account, l)
 	})
@@ -91,8 +91,8 @@ func (m *meter) statement(ctx context.Context, tx *store.Tx, account string, l *
 	return m.s.transaction(ctx, tx, transaction{account: account, amount: -money.Micro(n) * l.price, charge: l.id, text: describe(ProductLookup, n)})
 }
 
-// settle ends a lease: what is spent stays spent, the rest goes back.
-func (m *meter) settle(ctx context.Context, tx *store.Tx, account string, l *lease) error {
+// endLease ends a lease: what is spent stays spent, the rest goes back.
+func (m *meter) endLease(ctx context.Context, tx *store.Tx, account string, l *lease) error {
 	n, err := tx.Exec(ctx, `delete from meter_leases where id = $1`, l.id)
 	if err != nil || n == 0 {
 		return err
@@ -138,7 +138,7 @@ func (m *meter) reap(ctx context.Context) error {
 		return err
 	}
 	for _, d := range list {
-		err := m.s.db.Write(ctx, func(tx *store.Tx) error { return m.settle(ctx, tx, d.account, &d.lease) })
+		err := m.s.db.Write(ctx, func(tx *store.Tx) error { return m.endLease(ctx, tx, d.account, &d.lease) })
 		if err != nil {
 			return err
 		}

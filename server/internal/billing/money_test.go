@@ -52,7 +52,7 @@ func parallel(n int, try func() error) (ok, refused int64, other error) {
 // 1,440 free lookups, 200 parallel clients, two nodes: 1,440 are served.
 func TestQuotaRace(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
-		nodes := []room{open(t, db, m, billing.Prices{}), open(t, db, m, billing.Prices{})}
+		nodes := []fixture{open(t, db, m, billing.Prices{}), open(t, db, m, billing.Prices{})}
 		a := nodes[0].account(t, "a@example.org", 0)
 		other := nodes[0].account(t, "b@example.org", 0)
 		c := nodes[0].caller(t, "Bearer "+a.Token)
@@ -76,7 +76,7 @@ func TestLookupsFromEverySource(t *testing.T) {
 	prices := billing.DefaultPrices()
 	prices.FreeLookups = 100
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
-		nodes := []room{open(t, db, m, prices), open(t, db, m, prices)}
+		nodes := []fixture{open(t, db, m, prices), open(t, db, m, prices)}
 		a := nodes[0].account(t, "a@example.org", money.Euro) // 50 lookups
 		c := nodes[0].caller(t, "Bearer "+a.Token)
 		if _, err := nodes[0].Subscribe(ctx, c.AccountID, "GET:*/IT-omi", 70, money.Euro); err != nil {
@@ -107,7 +107,7 @@ func TestLookupsFromEverySource(t *testing.T) {
 }
 
 // balance checks that the movements of a wallet add up to its credit.
-func balance(t *testing.T, r room, accountID string) {
+func balance(t *testing.T, r fixture, accountID string) {
 	t.Helper()
 	var sum, credit int64
 	err := r.db.Read().QueryRow(ctx, `select cast(coalesce(sum(amount), 0) as bigint) from wallet_transactions where account_id = $1`, accountID).Scan(&sum)
@@ -123,7 +123,7 @@ func balance(t *testing.T, r room, accountID string) {
 }
 
 func TestUnspentLeaseComesBack(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", 0)
 		c := r.caller(t, "Bearer "+a.Token)
 		left, err := r.SpendLookups(ctx, c, 3)
@@ -168,10 +168,10 @@ func TestUnspentLeaseComesBack(t *testing.T) {
 	})
 }
 
-// Who has nothing leased is forgotten, and who is forgotten in the middle of spending spends from a leased quota
-// that is flushed.
-func TestPursesAreForgotten(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+// An account without a lease is forgotten. One that is forgotten while it spends, spends from a
+// lease that is flushed.
+func TestLeasedQuotasAreForgotten(t *testing.T) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		var callers []*account.Caller
 		for i := range 4 {
 			a := r.account(t, fmt.Sprintf("%d@example.org", i), 0)
@@ -211,7 +211,7 @@ func TestPursesAreForgotten(t *testing.T) {
 func TestUnlimitedLookups(t *testing.T) {
 	prices := billing.DefaultPrices()
 	prices.FreeLookups = -1
-	each(t, prices, func(t *testing.T, r room) {
+	each(t, prices, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", 0)
 		c := r.caller(t, "Bearer "+a.Token)
 		for range 2000 {
@@ -226,7 +226,7 @@ func TestUnlimitedLookups(t *testing.T) {
 func TestBatchOverSources(t *testing.T) {
 	prices := billing.DefaultPrices()
 	prices.FreeLookups = 10
-	each(t, prices, func(t *testing.T, r room) {
+	each(t, prices, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", money.Euro)
 		c := r.caller(t, "Bearer "+a.Token)
 		if _, err := r.SpendLookups(ctx, c, 5); err != nil {
@@ -249,7 +249,7 @@ func TestBatchOverSources(t *testing.T) {
 // Charges for records: exact under 200 clients, subscription first, refunded
 // once however often it is asked.
 func TestChargeRace(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", 5*money.Euro) // 100 signatures
 		c := r.caller(t, "Bearer "+a.Token)
 		if _, err := r.Subscribe(ctx, c.AccountID, "POST:*/EU-QES_automatic", 40, 0); err != nil {
@@ -297,7 +297,7 @@ func TestChargeRace(t *testing.T) {
 }
 
 func TestChargeIsPartOfItsTransaction(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", 200*money.Euro)
 		c := r.caller(t, "Bearer "+a.Token)
 		in := account.WithCaller(ctx, c)
@@ -318,7 +318,7 @@ func TestChargeIsPartOfItsTransaction(t *testing.T) {
 }
 
 func TestTokenSpendingLimits(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", 100*money.Euro)
 		c := r.caller(t, basic("a@example.org", a.APIKey))
 		amount := 7 * 50 * money.Micro(1000) // seven signatures
@@ -368,7 +368,7 @@ func BenchmarkSpendLookup(b *testing.B) {
 // Money has bounds: what does not fit is refused with a sentence, and no amount
 // turns into something else than an integer.
 func TestMoneyBounds(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", money.Euro)
 		id := a.Account.ID
 		most := 1_000_000_000 * money.Euro
@@ -432,7 +432,7 @@ func TestMoneyBounds(t *testing.T) {
 
 // A charge grows with what is made, within the limits of who asked.
 func TestCover(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", money.Euro)
 		if _, err := r.Subscribe(ctx, a.Account.ID, "POST:*/EU-QES_automatic", 2, money.Euro); err != nil {
 			t.Fatal(err)
@@ -483,7 +483,7 @@ func TestCover(t *testing.T) {
 
 // A family spends within the limits of each of its members.
 func TestFamilySpending(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", 100*money.Euro)
 		key := r.caller(t, basic("a@example.org", a.APIKey))
 		for name, limits := range map[string]account.Limits{
@@ -515,7 +515,7 @@ func TestFamilySpending(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	each(t, billing.Prices{}, func(t *testing.T, r room) {
+	each(t, billing.Prices{}, func(t *testing.T, r fixture) {
 		a := r.account(t, "a@example.org", 0)
 		c := r.caller(t, "Bearer "+a.Token)
 		for i := range 10 {

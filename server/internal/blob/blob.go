@@ -126,9 +126,9 @@ type bucket interface {
 // sink takes a new object; it is there after commit, whole, and not before.
 type sink interface {
 	io.Writer
-	// room is an empty slice with space for n bytes that will be written next: what
+	// space is an empty slice with capacity for n bytes that will be written next: what
 	// is put there need not be copied.
-	room(n int) []byte
+	space(n int) []byte
 	// commit returns what the place of the object adds to its id.
 	commit(ctx context.Context) (place string, err error)
 	abort() // no effect after commit
@@ -201,7 +201,7 @@ func (s *sealedBlobs) seal(ctx context.Context, w sink, r io.Reader, b *Info) er
 		if len(plain) > 0 {
 			b.digests.write(plain)
 			b.Size += int64(len(plain))
-			if _, err := w.Write(seal.chunk(w.room(len(plain)+chunkOverhead), index, plain)); err != nil {
+			if _, err := w.Write(seal.chunk(w.space(len(plain)+chunkOverhead), index, plain)); err != nil {
 				return fault.Storage(fmt.Errorf("write blob: %w", err))
 			}
 		}

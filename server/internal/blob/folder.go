@@ -92,8 +92,8 @@ func (s *folderSink) Write(p []byte) (int, error) {
 	return s.buf.Write(p)
 }
 
-// room is behind what was gathered.
-func (s *folderSink) room(int) []byte { return s.buf.AvailableBuffer() }
+// space is the free part of the buffer.
+func (s *folderSink) space(int) []byte { return s.buf.AvailableBuffer() }
 
 // spill writes what was gathered to the object's file.
 func (s *folderSink) spill() (err error) {

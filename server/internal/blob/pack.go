@@ -46,10 +46,10 @@ const (
 
 // pack is the file that this process appends to.
 type pack struct {
-	file *os.File
-	id   string
-	size int64 // under packs.mu
-	room int64 // up to where space is set aside, under packs.mu
+	file     *os.File
+	id       string
+	size     int64 // under packs.mu
+	reserved int64 // up to where space is set aside, under packs.mu
 
 	sync   sync.Mutex // held to sync
 	synced int64
@@ -99,9 +99,9 @@ func (p *packs) append(frame []byte) (pk *pack, offset int64, err error) {
 		return nil, 0, err
 	}
 	offset = pk.size
-	if end := offset + int64(len(frame)); end > pk.room {
+	if end := offset + int64(len(frame)); end > pk.reserved {
 		_ = disk.Allocate(pk.file, offset, end+packStep-offset) // without it writing is slower, or fails in its turn
-		pk.room = end + packStep
+		pk.reserved = end + packStep
 	}
 	if _, err = pk.file.WriteAt(frame, offset); err != nil {
 		p.leave() // a full disk may leave half a frame: nothing comes after it

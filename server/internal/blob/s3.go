@@ -183,8 +183,8 @@ func (s *s3Sink) Write(p []byte) (int, error) {
 	return s.file.Write(p)
 }
 
-// room is behind what is in memory, which is nothing once there is a file.
-func (s *s3Sink) room(n int) []byte {
+// space is the free part of the memory, which is empty once there is a file.
+func (s *s3Sink) space(n int) []byte {
 	if s.mem.Available() < n {
 		s.mem.Grow(n)
 	}

@@ -82,7 +82,7 @@ const CallbackScope = "certificates"
 // queueCallback queues the callback for the state that a certificate has reached, and the
 // message to its holder.
 func (s *Service) queueCallback(ctx context.Context, tx *store.Tx, c *Certificate, what string) error {
-	if err := s.tell(ctx, tx, c, what); err != nil {
+	if err := s.notify(ctx, tx, c, what); err != nil {
 		return err
 	}
 	return s.callbacks.Queue(ctx, tx, callback.Message{

@@ -203,7 +203,7 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 		if err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, c, newsConfirm)
+		return s.notify(ctx, tx, c, newsConfirm)
 	})
 	if err != nil {
 		return nil, err
@@ -398,7 +398,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 			return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 		}
 		names[blob.ID] = f.Name
-		if err := s.lookAt(ctx, blob.ID, f); err != nil {
+		if err := s.inspect(ctx, blob.ID, f); err != nil {
 			return nil, err
 		}
 	}
@@ -408,8 +408,8 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	return s.handIn(ctx, c, e, "video and document handed in", nil)
 }
 
-// lookAt checks a file after it was stored, so that no check runs on half an upload.
-func (s *Service) lookAt(ctx context.Context, id string, f Evidence) error {
+// inspect checks a file after it was stored, so that no check runs on half an upload.
+func (s *Service) inspect(ctx context.Context, id string, f Evidence) error {
 	if f.Look == nil {
 		return nil
 	}
@@ -444,7 +444,7 @@ func (s *Service) handIn(ctx context.Context, c *Certificate, e evidence, why st
 		if err := s.keepEvidence(ctx, tx, c, e); err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, c, newsReceived); err != nil || s.config.HandedIn == nil {
+		if err := s.notify(ctx, tx, c, newsReceived); err != nil || s.config.HandedIn == nil {
 			return err
 		}
 		return s.config.HandedIn(ctx, tx, c)
@@ -518,7 +518,7 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 		if err := s.keys.Enrol(ctx, tx, c.ID, secret); err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, c, newsDevice); err != nil {
+		if err := s.notify(ctx, tx, c, newsDevice); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, c, "certificate-enrolled", "a new one-time-password device was enrolled", map[string]any{"factor": factor, "address": from})

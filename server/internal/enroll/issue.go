@@ -29,8 +29,8 @@ type Credentials struct {
 // IssueKind is the job that issues a certificate which is still waiting.
 const IssueKind = "issue-certificate"
 
-// Approve lets a certificate be issued: its holder is known. The job is the
-// rescue, should the process die before Issue is done.
+// approve lets a certificate be issued: its holder is known. The work item issues it if this
+// process dies before Issue is done.
 func (s *Service) approve(ctx context.Context, tx *store.Tx, c *Certificate, why string) error {
 	if c.State == Ordered {
 		if err := s.step(ctx, tx, c, Registering, "identification begun"); err != nil {
@@ -188,7 +188,7 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate, shown Browsers, fr
 		if err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, c, newsShown); err != nil {
+		if err := s.notify(ctx, tx, c, newsShown); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, c, "certificate-shown", "credentials shown to the holder", map[string]any{"address": from, "shownAt": now})

@@ -28,9 +28,9 @@ const (
 	newsResumed  = "resumed"  // a suspension is over
 )
 
-// tell queues a message to the holder, where the order has their address. There is none about
+// notify queues a message to the holder, where the order has their address. There is none about
 // states that the holder's own click caused and that pass in a moment.
-func (s *Service) tell(ctx context.Context, tx *store.Tx, c *Certificate, what string) error {
+func (s *Service) notify(ctx context.Context, tx *store.Tx, c *Certificate, what string) error {
 	if _, told := news[what]; !told || s.config.Tell == nil || c.Subject.Email == "" {
 		return nil
 	}

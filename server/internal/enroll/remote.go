@@ -454,9 +454,9 @@ func checkCredential(kind keys.Kind, at *csc.Credential, pin string) error {
 	return nil
 }
 
-// TakeRemote takes a key at a provider into use without an order: for the
-// operator. The credentials are shown nowhere else.
-func (s *Service) TakeRemote(ctx context.Context, account, provider string, kind keys.Kind, l remote.Login) (*Certificate, *Credentials, error) {
+// AddRemote adds a key at a provider without an order: for the operator. The credentials are shown
+// nowhere else.
+func (s *Service) AddRemote(ctx context.Context, account, provider string, kind keys.Kind, l remote.Login) (*Certificate, *Credentials, error) {
 	if !kind.Known() {
 		return nil, nil, fault.New(fault.BadField, "kind must be automatic, otp or eseal")
 	}

@@ -187,7 +187,7 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict)
 			return err
 		}
 		if c.State == Done { // an identification for other credentials: the certificate stays
-			if err := s.tell(ctx, tx, c, newsRefused); err != nil {
+			if err := s.notify(ctx, tx, c, newsRefused); err != nil {
 				return err
 			}
 			return s.noteMethod(ctx, tx, c, "certificate-refused", w.Method, byReviewer)

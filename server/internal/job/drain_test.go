@@ -16,8 +16,8 @@ import (
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-// Four processes with connections of their own drain what four others enter, an
-// item in each transaction, and nothing stays behind. ROGITO_TEST_DRAIN=20 does it twenty times with 20,000 items.
+// Four processes with connections of their own drain what four others enter, an item in each
+// transaction, and nothing is left. ROGITO_TEST_DRAIN=20 does it twenty times with 20,000 items.
 func TestFourProcessesDrain(t *testing.T) {
 	runs, _ := strconv.Atoi(os.Getenv("ROGITO_TEST_DRAIN"))
 	items := 20_000

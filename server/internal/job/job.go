@@ -91,6 +91,7 @@ type Queue struct {
 	quit   context.CancelFunc
 	ended  sync.WaitGroup // loops
 	work   sync.WaitGroup // rows being worked on
+	leases sync.WaitGroup // the loop that renews them
 	cancel context.CancelFunc
 }
 
@@ -171,7 +172,7 @@ func (q *Queue) Start(ctx context.Context) error {
 	for _, l := range q.lanes {
 		q.ended.Go(func() { q.serve(loops, works, l) })
 	}
-	q.work.Go(func() { q.keep(works) })
+	q.leases.Go(func() { q.keep(works) })
 	return nil
 }
 
@@ -184,7 +185,7 @@ func (q *Queue) Stop(ctx context.Context) error {
 	q.quit()
 	q.ended.Wait()
 	idle := make(chan struct{})
-	go func() { q.idle(); close(idle) }()
+	go func() { q.work.Wait(); close(idle) }()
 	var err error
 	select {
 	case <-idle:
@@ -193,26 +194,12 @@ func (q *Queue) Stop(ctx context.Context) error {
 	}
 	q.cancel()
 	q.work.Wait()
+	q.leases.Wait()
 	q.quit = nil
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = nil // that is how long it was given
 	}
 	return err
-}
-
-// idle returns when nothing is worked on.
-func (q *Queue) idle() {
-	for _, l := range q.lanes {
-		for l.atWork() > 0 {
-			time.Sleep(5 * time.Millisecond)
-		}
-	}
-}
-
-func (l *lane) atWork() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.busy + l.reserved
 }
 
 // pollEvery is how soon work of another process is found, and work whose pause is over.

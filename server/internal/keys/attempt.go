@@ -150,12 +150,12 @@ func (s *Store) attempt(ctx context.Context, who holder, final bool, judge func(
 	verdict := judge()
 	ctx = context.WithoutCancel(ctx) // a caller that hangs up does not escape the count
 	if errors.Is(verdict, ErrPassword) || errors.Is(verdict, ErrOTP) {
-		if err := s.settleFailure(ctx, who, id); err != nil {
+		if err := s.countFailure(ctx, who, id); err != nil {
 			return err
 		}
 		return verdict
 	}
-	if err := s.settleSuccess(ctx, who, id, final && verdict == nil); err != nil {
+	if err := s.removeAttempt(ctx, who, id, final && verdict == nil); err != nil {
 		return errors.Join(verdict, err)
 	}
 	return verdict

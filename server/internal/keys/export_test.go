@@ -13,7 +13,7 @@ func (s *Store) Holds(c *Credential, password string) bool {
 func (s *Store) Abandon(ctx context.Context, account, username string) (late func() error, err error) {
 	who := holder{door: s.door, account: account, username: username}
 	id, err := s.begin(ctx, who)
-	return func() error { return s.settleFailure(ctx, who, id) }, err
+	return func() error { return s.countFailure(ctx, who, id) }, err
 }
 
 // TurnOf names the gate before the derivations.

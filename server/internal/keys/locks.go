@@ -103,9 +103,9 @@ func (s *Store) begin(ctx context.Context, who holder) (attempt string, err erro
 	return "", refused
 }
 
-// settleFailure counts a failure, and locks after too many. The count is written
+// countFailure counts a failure, and locks after too many. The count is written
 // first: where the lock cannot be told, the credential stays shut all the same.
-func (s *Store) settleFailure(ctx context.Context, who holder, attempt string) error {
+func (s *Store) countFailure(ctx context.Context, who holder, attempt string) error {
 	var failures, day int
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Later(ctx, `delete from credential_attempts where id = $1`, attempt); err != nil {
@@ -146,9 +146,9 @@ func (s *Store) shut(ctx context.Context, who holder) error {
 	})
 }
 
-// settleSuccess takes an attempt back. Where it clears, those that others left
+// removeAttempt removes an attempt that succeeded. Where it clears, those that others left
 // behind are no failures in a row any more.
-func (s *Store) settleSuccess(ctx context.Context, who holder, attempt string, clear bool) error {
+func (s *Store) removeAttempt(ctx context.Context, who holder, attempt string, clear bool) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		if clear {
 			if err := tx.Later(ctx, `update credential_locks set failures = 0 where id = $1`, who.lock()); err != nil {

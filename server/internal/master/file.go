@@ -269,7 +269,7 @@ func Rotate(ctx context.Context, db *store.DB, cfg Config, to string) (string, e
 	}
 	next := given
 	if !elsewhere {
-		if err := cfg.settle(old); err != nil {
+		if err := cfg.finishRotation(old); err != nil {
 			return "", err
 		}
 		next = newFileKey()
@@ -283,7 +283,7 @@ func Rotate(ctx context.Context, db *store.DB, cfg Config, to string) (string, e
 	if elsewhere {
 		return next.ID(), nil
 	}
-	return next.ID(), cfg.settle(next)
+	return next.ID(), cfg.finishRotation(next)
 }
 
 // rewrap wraps the data key under another master key.
@@ -305,9 +305,9 @@ func rewrap(ctx context.Context, db *store.DB, wrapped []byte, old, next fileKey
 	})
 }
 
-// settle leaves key as the one key file: it finishes a rotation, or
-// clears what a rotation left that did not get as far as the database.
-func (c Config) settle(key fileKey) error {
+// finishRotation leaves key as the one key file: it finishes a rotation, or removes the file of a
+// rotation that did not reach the database.
+func (c Config) finishRotation(key fileKey) error {
 	next, err := readFileKey(c.nextPath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -108,7 +108,7 @@ func (s *Service) open(ctx context.Context, m *Member, kind, text string) error 
 		if err := s.save(ctx, tx, m); err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, m, kind, text, nil); err != nil {
+		if err := s.logEvent(ctx, tx, m, kind, text, nil); err != nil {
 			return err
 		}
 		if s.Mail == nil {
@@ -262,7 +262,7 @@ func (s *Service) Join(ctx context.Context, r *http.Request, m *Member, p Proof)
 		if err := s.save(ctx, tx, m); err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, m, "joined", "a person took an invitation up", map[string]any{"by": "person " + m.ID, "how": how, "token": m.Seat}); err != nil {
+		if err := s.logEvent(ctx, tx, m, "joined", "a person took an invitation up", map[string]any{"by": "person " + m.ID, "how": how, "token": m.Seat}); err != nil {
 			return err
 		}
 		secret, err = s.Accounts.BeginSession(ctx, tx, m.Account, m.Seat, account.Agent(r))

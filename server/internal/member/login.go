@@ -110,7 +110,7 @@ func (s *Service) begin(ctx context.Context, r *http.Request, m *Member, how, on
 				return err
 			}
 		}
-		if err := s.tell(ctx, tx, m, "login", "a person logged in", map[string]any{"by": "person " + m.ID, "how": how, "agent": account.Agent(r)}); err != nil {
+		if err := s.logEvent(ctx, tx, m, "login", "a person logged in", map[string]any{"by": "person " + m.ID, "how": how, "agent": account.Agent(r)}); err != nil {
 			return err
 		}
 		secret, err = s.Accounts.BeginSession(ctx, tx, m.Account, m.Seat, account.Agent(r))

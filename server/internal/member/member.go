@@ -241,8 +241,8 @@ func (s *Service) save(ctx context.Context, tx *store.Tx, m *Member) error {
 	return Members.Write(ctx, tx, s.Log, m.ID)
 }
 
-// tell writes down what happened to a person, and who did it.
-func (s *Service) tell(ctx context.Context, tx *store.Tx, m *Member, kind, text string, detail map[string]any) error {
+// logEvent writes to the audit log what happened to a person, and who did it.
+func (s *Service) logEvent(ctx context.Context, tx *store.Tx, m *Member, kind, text string, detail map[string]any) error {
 	if s.Log == nil {
 		return nil
 	}
@@ -297,7 +297,7 @@ func (s *Service) ChangeRole(ctx context.Context, by *account.Caller, id string,
 		if err := s.save(ctx, tx, m); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, m, "role", "a person has another role", map[string]any{"before": before})
+		return s.logEvent(ctx, tx, m, "role", "a person has another role", map[string]any{"before": before})
 	})
 	return m, err
 }
@@ -325,7 +325,7 @@ func (s *Service) Remove(ctx context.Context, by *account.Caller, id string) err
 		if err := tx.Expect(ctx, 1, noMember(), `delete from members where id = $1 and account_id = $2`, m.ID, m.Account); err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, m, "removed", "a person was removed", nil); err != nil {
+		if err := s.logEvent(ctx, tx, m, "removed", "a person was removed", nil); err != nil {
 			return err
 		}
 		return Members.Remove(ctx, tx, s.Log, m.Account, m.ID)

@@ -60,6 +60,6 @@ func (s *Service) rekey(ctx context.Context, m *Member, keys []passkey.Key, kind
 		if err := s.save(ctx, tx, m); err != nil {
 			return err
 		}
-		return s.tell(ctx, tx, m, kind, text, map[string]any{"by": "person " + m.ID, "passkey": id})
+		return s.logEvent(ctx, tx, m, kind, text, map[string]any{"by": "person " + m.ID, "passkey": id})
 	})
 }

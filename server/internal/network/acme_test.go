@@ -345,7 +345,8 @@ func obtains(t *testing.T, kind string) {
 		t.Errorf("a challenge that nobody set: %v %v", resp, err)
 	}
 	keptSealed(t, filepath.Join(dir, "acme"))
-	// Before the challenge, behind it, and a third time in the background, to give up what is pending.
+	// Before the challenge, after it, and a third time in the background, to cancel what is
+	// pending.
 	for range await.Within(await.Limit) {
 		if a.states.Load() >= 3 {
 			break

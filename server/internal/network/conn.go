@@ -24,17 +24,17 @@ type limitListener struct {
 	most, share int
 	proxies     peer.Proxies // not counted by their address: each speaks for many
 
-	mu     sync.Mutex
-	room   *sync.Cond // a connection has ended, or waits for its client
-	open   map[*clientConn]struct{}
-	from   map[netip.Addr]int
-	closed bool
+	mu      sync.Mutex
+	changed *sync.Cond // a connection has ended, or waits for its client
+	open    map[*clientConn]struct{}
+	from    map[netip.Addr]int
+	closed  bool
 }
 
 // Limit bounds the connections of a listener.
 func Limit(ln net.Listener, most, share int, proxies peer.Proxies) *limitListener {
 	l := &limitListener{Listener: ln, most: most, share: share, proxies: proxies, open: map[*clientConn]struct{}{}, from: map[netip.Addr]int{}}
-	l.room = sync.NewCond(&l.mu)
+	l.changed = sync.NewCond(&l.mu)
 	return l
 }
 
@@ -65,9 +65,9 @@ func (l *limitListener) admit(c net.Conn) *clientConn {
 		if l.closed {
 			return nil
 		}
-		look := time.AfterFunc(100*time.Millisecond, l.room.Broadcast) // one may be slow by now
-		l.room.Wait()
-		look.Stop()
+		again := time.AfterFunc(100*time.Millisecond, l.changed.Broadcast) // one may be slow by now
+		l.changed.Wait()
+		again.Stop()
 	}
 	cc := &clientConn{Conn: c, Listen: l}
 	if counted {
@@ -104,13 +104,13 @@ func (l *limitListener) forget(c *clientConn) {
 	if l.from[c.from]--; l.from[c.from] <= 0 {
 		delete(l.from, c.from)
 	}
-	l.room.Broadcast()
+	l.changed.Broadcast()
 }
 
 func (l *limitListener) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	l.room.Broadcast()
+	l.changed.Broadcast()
 	l.mu.Unlock()
 	return l.Listener.Close()
 }
@@ -133,7 +133,7 @@ func connState(c net.Conn, state http.ConnState) {
 		cc.WaitsForClient(time.Now())
 	case state == http.StateIdle:
 		cc.waits.Store(time.Now().UnixNano())
-		cc.Listen.room.Signal()
+		cc.Listen.changed.Signal()
 	default:
 		cc.waits.Store(0)
 	}

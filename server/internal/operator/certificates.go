@@ -138,8 +138,8 @@ type RemoteKey struct {
 	Delegate, DelegatePassword string // who uses it, where that is not its holder
 }
 
-// TakeRemote takes a key at a remote provider into use, for an account.
-func (s *Commands) TakeRemote(ctx context.Context, email string, k RemoteKey) (*RemoteCertificate, error) {
+// AddRemote adds a key at a remote provider to an account.
+func (s *Commands) AddRemote(ctx context.Context, email string, k RemoteKey) (*RemoteCertificate, error) {
 	id, err := s.accountID(ctx, email)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (s *Commands) TakeRemote(ctx context.Context, email string, k RemoteKey) (*
 			return nil, err
 		}
 	}
-	c, cred, err := s.enroll.TakeRemote(enroll.WithActor(ctx, "operator"), id, k.Provider, keys.Kind(k.Kind), remote.Login{ID: k.ID, Password: k.Password, Delegate: k.Delegate, DelegatePassword: k.DelegatePassword})
+	c, cred, err := s.enroll.AddRemote(enroll.WithActor(ctx, "operator"), id, k.Provider, keys.Kind(k.Kind), remote.Login{ID: k.ID, Password: k.Password, Delegate: k.Delegate, DelegatePassword: k.DelegatePassword})
 	if err != nil {
 		return nil, err
 	}

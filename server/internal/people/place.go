@@ -227,8 +227,8 @@ func shown(p *pdf.Page, r pdf.Rect) box {
 	return box{r.LLX - c.LLX, c.URY - r.URY, r.Width(), r.Height()}
 }
 
-// look has the fields of a page among what is taken.
-func (f *finder) look(n int, page *pdf.Page) {
+// addFields adds the fields of a page to the occupied places.
+func (f *finder) addFields(n int, page *pdf.Page) {
 	if f.looked[n] {
 		return
 	}
@@ -305,7 +305,7 @@ func (f *finder) free(pages int, scale float64) (*ledger.Place, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.look(n, page)
+		f.addFields(n, page)
 		width, height := page.Visible()
 		w, h := math.Min(stampWidth*scale, width), math.Min(stampHeight*scale, height)
 		x0, y0 := math.Min(placeMargin, width-w), math.Min(placeMargin, height-h)

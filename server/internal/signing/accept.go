@@ -47,7 +47,7 @@ func (s *Service) submit(ctx context.Context, req *request.Request, from request
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedApproval) {
 		r.Approval, r.ApprovalUntil = ledger.ApprovalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
 	}
-	if err := x.docs.TakeInputs(ctx, req); err != nil {
+	if err := x.docs.StoreInputs(ctx, req); err != nil {
 		return nil, err
 	}
 	x.secrets.Level, x.secrets.Credential = cert.Level, cred.Version()

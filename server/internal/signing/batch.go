@@ -129,8 +129,8 @@ func lowest(a, b string) string {
 	if a == "" {
 		return b
 	}
-	rank := map[string]int{"B": 0, "T": 1, "LT": 2, "LTA": 3}
-	if rank[b] < rank[a] {
+	la, _ := ades.ParseLevel(a)
+	if lb, _ := ades.ParseLevel(b); lb < la {
 		return b
 	}
 	return a

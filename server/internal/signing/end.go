@@ -122,7 +122,7 @@ func (x *run) storeError(ctx context.Context, tx *store.Tx, no *ledger.Refusal) 
 	if no.Number == fault.OutcomeUnknown {
 		outcome = intent.Unknown
 	}
-	return x.settled(ctx, tx, outcome, x.events().Failed())
+	return x.logEnd(ctx, tx, outcome, x.events().Failed())
 }
 
 // storeDone ends a stored record with its signed document.
@@ -142,7 +142,7 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 			return err
 		}
 	}
-	return x.settled(ctx, tx, intent.Signed, x.signedEvents(out)...)
+	return x.logEnd(ctx, tx, intent.Signed, x.signedEvents(out)...)
 }
 
 // peopleEnd ends what belongs to the people who were asked to sign.
@@ -156,8 +156,8 @@ func (x *run) peopleEnd(ctx context.Context, tx *store.Tx) error {
 	return x.DropWork(ctx, tx, x.record)
 }
 
-// settled closes the intents that the run left open, and logs the end.
-func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events ...audit.Event) error {
+// logEnd closes the intents that the run left open, and logs the end.
+func (x *run) logEnd(ctx context.Context, tx *store.Tx, outcome string, events ...audit.Event) error {
 	if err := x.closeIntents(ctx, tx); err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ import (
 // or in memory while the database takes no writes. The next run on the record makes the same
 // draft, with the same time, and uses the value that was made for its digest.
 
-// had is the value that was made for a digest earlier; nil if there is none.
-func (x *run) had(digest []byte) []byte {
+// keptValue is the value that was made for a digest earlier; nil if there is none.
+func (x *run) keptValue(digest []byte) []byte {
 	if x.secrets.Kept == nil {
 		return nil
 	}
@@ -96,8 +96,8 @@ func (m *memory) put(record string, kept *ledger.Kept, now time.Time) {
 	m.all[record] = remembered{kept, now}
 }
 
-// take hands out what is remembered of a record, once.
-func (m *memory) take(record string) *ledger.Kept {
+// pop returns what is remembered of a record, and forgets it.
+func (m *memory) pop(record string) *ledger.Kept {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kept := m.all[record].kept

@@ -83,8 +83,8 @@ const passedWorkers = 16
 
 // background is the work on records whose passwords are in memory.
 type background struct {
-	all  sync.WaitGroup
-	room chan struct{}
+	all   sync.WaitGroup
+	slots chan struct{}
 }
 
 // workPassed stores a record that waits, and works on it while this process lives.
@@ -101,8 +101,8 @@ func (x *run) workPassed(ctx context.Context) error {
 	work.lease, work.starts, work.passed = x.lease, 1, x.passed
 	x.background.all.Go(func() {
 		defer release()
-		x.background.room <- struct{}{}
-		defer func() { <-x.background.room }()
+		x.background.slots <- struct{}{}
+		defer func() { <-x.background.slots }()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runLimit)
 		defer cancel()
 		defer work.close()

@@ -46,7 +46,7 @@ func (s *Service) SubmitPeople(ctx context.Context, req *request.PeopleRequest, 
 	r.FilesUntil = req.Options.People.ExpiresAt.Add(s.config.KeepFiles)
 	x := s.newRun(r, &ledger.Secrets{})
 	defer x.close()
-	if err := x.docs.TakeInputs(ctx, &request.Request{Inputs: req.Inputs, Options: req.Options}); err != nil {
+	if err := x.docs.StoreInputs(ctx, &request.Request{Inputs: req.Inputs, Options: req.Options}); err != nil {
 		return nil, err
 	}
 	if err := x.Bind(r, x.secrets); err != nil {

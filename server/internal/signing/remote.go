@@ -132,7 +132,7 @@ func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect in
 	var rest []*rogito.Draft
 	var places []int
 	for i, d := range drafts {
-		if all[i].Value = x.had(d.Digest()); all[i].Value == nil {
+		if all[i].Value = x.keptValue(d.Digest()); all[i].Value == nil {
 			rest, places = append(rest, d), append(places, i)
 		}
 	}
@@ -180,7 +180,7 @@ func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int
 	var said *remote.Error
 	if err == nil {
 		uses = x.uses
-		x.settleValues(values)
+		x.closeUnanswered(values)
 		return values, uses, nil
 	}
 	if !errors.As(err, &said) {
@@ -197,8 +197,8 @@ func (x *run) sendDrafts(ctx context.Context, drafts []*rogito.Draft, expect int
 	return nil, nil, providerRefusal(err)
 }
 
-// settleValues records the outcome of the intents whose digests got no value.
-func (x *run) settleValues(values []remote.Value) {
+// closeUnanswered records the outcome of the intents whose digests got no value.
+func (x *run) closeUnanswered(values []remote.Value) {
 	k, uses, answered := x.remote, x.uses, false
 	for i, v := range values {
 		var said *remote.Error

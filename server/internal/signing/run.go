@@ -109,7 +109,7 @@ func (x *run) proceed(ctx context.Context) (err error) {
 	if x.secrets, err = x.OpenSecrets(r); err != nil {
 		return err
 	}
-	if kept := x.remembered.take(r.ID); kept != nil {
+	if kept := x.remembered.pop(r.ID); kept != nil {
 		x.secrets.Kept = kept
 	}
 	x.docs = documents.New(x.documents, r, x.secrets)

@@ -192,7 +192,7 @@ func New(p Deps, c Config) *Service {
 		Requests: request.Parser{Limits: c.Limits, Guard: p.Guard, AllowSHA1: c.AllowSHA1},
 		db:       p.DB, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
 		callbacks: p.Callbacks, biller: p.Biller, tokens: p.Tokens, guard: p.Guard, jobs: p.Jobs, config: c,
-		computing: make(chan struct{}, runtime.GOMAXPROCS(0)), background: background{room: make(chan struct{}, passedWorkers)},
+		computing: make(chan struct{}, runtime.GOMAXPROCS(0)), background: background{slots: make(chan struct{}, passedWorkers)},
 		Render: func(r *ledger.Record) any { return r },
 	}
 	s.documents = documents.Config{

@@ -160,7 +160,7 @@ func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 		}
 		return values[0].Value, providerRefusal(values[0].Err)
 	}
-	if value := x.had(d.Digest()); value != nil {
+	if value := x.keptValue(d.Digest()); value != nil {
 		return value, nil
 	}
 	key, err := x.begin(ctx, d.Digest())

@@ -57,7 +57,7 @@ var Running = func() *prometheus.GaugeVec {
 var tracer = otel.Tracer("rogito.dev/rogito/server")
 
 // Start begins a step. The function that it returns ends it, with the error that it
-// ended in; texts of errors are not part of a trace, since a trace leaves the house.
+// ended in; texts of errors are not part of a trace, since traces go to another program.
 func Start(ctx context.Context, s Step, attributes ...attribute.KeyValue) (context.Context, func(error)) {
 	begin := time.Now()
 	running := Running.WithLabelValues(string(s))

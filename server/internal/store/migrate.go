@@ -21,7 +21,7 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// migrateLock is the advisory lock of nodes that start together.
+// migrateLock is the advisory lock of servers that start together.
 const migrateLock = 0x726f6769746f // "rogito"
 
 func (e *sqliteEngine) migrate(ctx context.Context) error {

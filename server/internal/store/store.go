@@ -45,7 +45,7 @@ type Config struct {
 	// SQLite. Zero means what pool_max_conns says in the URL, or else 4 for each
 	// processor, at least 8.
 	MaxConns int
-	// Log takes what migrations and rescues have to say; nil is silent.
+	// Log of what the database does beside its statements; nil is silent.
 	Log *slog.Logger
 }
 

@@ -115,15 +115,15 @@ func (p *Pages) check(w http.ResponseWriter, r *http.Request) {
 	if !p.allowed(w, r) {
 		return
 	}
-	if err := p.take(r); err != nil {
+	if err := p.allow(r); err != nil {
 		p.Site.FailTo(w, r, err, look.Link{Path: "/check", Name: look.T("Back to the form", "Torna al modulo")})
 		return
 	}
 	p.verify(w, r)
 }
 
-// take counts a document of an address, and refuses where it had enough.
-func (p *Pages) take(r *http.Request) error {
+// allow counts a document of an address, and refuses if the address had its share.
+func (p *Pages) allow(r *http.Request) error {
 	wait := p.limit.Take(r.RemoteAddr, p.PerMinute, time.Now())
 	if wait == 0 {
 		return nil

@@ -80,7 +80,7 @@ func (a *answer) Begin(n int) {
 }
 
 // More counts a further document.
-func (a *answer) More() error { return a.p.take(a.r) }
+func (a *answer) More() error { return a.p.allow(a.r) }
 
 // Refuse shows the form again.
 func (a *answer) Refuse(err error) { a.p.refuse(a.w, a.r, err) }

@@ -194,8 +194,8 @@ func (p *Pages) tile(w http.ResponseWriter, r *http.Request) {
 }
 
 // Every tile is {"areas": [[name, province, code, price, semester, quoted, [zone, price, outline]…]…]}
-// with prices in whole euro, 0 for none, and the number of quoted values. A province or a municipality is drawn as a
-// zone without a code, with the price of the area.
+// with prices in whole euro, 0 for none, and the number of quoted values. A province or a
+// municipality is drawn as a zone without a code, with the price of the area.
 
 func provinceTile(shown drawing) []byte {
 	b := []byte(`{"areas":[`)

@@ -55,7 +55,7 @@ func (x *Set) fetchImage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = x.takeImage(ctx, w.Source())
+	err = x.storeImage(ctx, w.Source())
 	x.Picture = x.record.Image
 	return err
 }

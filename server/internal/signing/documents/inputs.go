@@ -18,8 +18,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// TakeInputs stores what the request brought: durable before the record is.
-func (x *Set) TakeInputs(ctx context.Context, req *request.Request) error {
+// StoreInputs stores what the request brought: durable before the record is.
+func (x *Set) StoreInputs(ctx context.Context, req *request.Request) error {
 	for i, in := range req.Inputs {
 		d := x.addInput(i, in)
 		f := d.file
@@ -29,7 +29,7 @@ func (x *Set) TakeInputs(ctx context.Context, req *request.Request) error {
 			}
 			continue
 		}
-		if err := x.look(ctx, d); err != nil {
+		if err := x.examine(ctx, d); err != nil {
 			return err
 		}
 		var err error
@@ -42,7 +42,7 @@ func (x *Set) TakeInputs(ctx context.Context, req *request.Request) error {
 		if err != nil {
 			return imageFault(err)
 		}
-		return x.takeImage(ctx, src)
+		return x.storeImage(ctx, src)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (x *Set) NameInputs(ctx context.Context, req *request.Request) error {
 		if in.From == request.FromRemote {
 			continue
 		}
-		if err := x.look(ctx, d); err != nil {
+		if err := x.examine(ctx, d); err != nil {
 			return err
 		}
 		weak, strong := md5.New(), sha256.New() //nolint:gosec // MD5 is what clients know a document by
@@ -79,12 +79,12 @@ func (x *Set) addInput(position int, in request.Input) *document {
 	return d
 }
 
-// takeImage stores the image that is to be shown.
-func (x *Set) takeImage(ctx context.Context, src ades.Source) error {
+// storeImage stores the image that is to be shown.
+func (x *Set) storeImage(ctx context.Context, src ades.Source) error {
 	r := x.record
 	r.Image = &ledger.File{ID: store.NewID(), Role: ledger.RoleImage, CreatedAt: x.Now()}
 	d := &document{file: r.Image, src: src}
-	if err := x.look(ctx, d); err != nil {
+	if err := x.examine(ctx, d); err != nil {
 		return err
 	}
 	var err error
@@ -92,9 +92,9 @@ func (x *Set) takeImage(ctx context.Context, src ades.Source) error {
 	return err
 }
 
-// look finds out what a document is. Of one that takes too much for that, only
-// its first bytes count.
-func (x *Set) look(ctx context.Context, d *document) error {
+// examine determines media type and format of a document. If that takes too much memory, only the
+// first bytes count.
+func (x *Set) examine(ctx context.Context, d *document) error {
 	if d.digest {
 		d.format = "cades"
 		return nil
@@ -149,7 +149,7 @@ func (x *Set) Load(ctx context.Context) error {
 			return err
 		}
 		d.src = src
-		if err := x.look(ctx, d); err != nil {
+		if err := x.examine(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (x *Set) fetch(ctx context.Context, d *document) error {
 		return &ledger.Refusal{Number: fault.FetchFailed, Text: fmt.Sprintf("inputDocuments[%d] could not be fetched: it is empty", d.file.Position)}
 	}
 	d.src, d.remote = w.Source(), nil
-	if err := x.look(ctx, d); err != nil {
+	if err := x.examine(ctx, d); err != nil {
 		return err
 	}
 	var err error

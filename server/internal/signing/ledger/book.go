@@ -132,7 +132,7 @@ type history struct {
 	wrong string // what cannot be
 }
 
-func (b *bookRow) tell(events []*audit.Entry) *history {
+func (b *bookRow) replay(events []*audit.Entry) *history {
 	t := &history{kinds: map[string]int{}, persons: map[int]string{}, acts: map[string]int64{}}
 	for i, e := range events {
 		if t.kinds[e.Kind]++; (e.Kind == "request") != (i == 0) || t.kinds["signed"] > 0 && slices.Contains([]string{"input", "validation", "key-use", "signature"}, e.Kind) ||
@@ -176,7 +176,7 @@ func (b *bookRow) tell(events []*audit.Entry) *history {
 
 // fits says what is wrong between a record and its events.
 func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string { //nolint:gocyclo // a list of what has to fit
-	t := b.tell(events)
+	t := b.replay(events)
 	has := func(kind string) bool { return t.kinds[kind] > 0 }
 	validated := b.State == WaitSigners || b.State == WaitSign || b.State == Done
 	switch {
