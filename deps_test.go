@@ -99,7 +99,7 @@ server/internal/soap        internal/* server/internal/remote
 server/internal/arss        internal/* server/internal/remote server/internal/soap
 server/internal/sws         internal/* server/internal/remote server/internal/soap
 server/internal/csc/client         internal/* server/internal/remote
-server/internal/audit       ades tsp internal/atomicfile server/internal/disk server/internal/fault server/internal/store
+server/internal/audit       ades tsp internal/atomicfile internal/memo server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/remote server/internal/store
 server/internal/callback    server/internal/disk server/internal/fault internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store server/internal/span server/internal/audit
 server/internal/mail        internal/atomicfile server/internal/job

@@ -3,7 +3,6 @@ package trust
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -286,14 +285,7 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) []*report.Re
 // describe adds a certificate to the facts.
 func (g *gathering) describe(c *pkix.Certificate) {
 	if g.facts.Certificates[c.ID()] == nil {
-		self := g.store.selfSigned(c, g.pool.work)
-		key := c.ID() + strconv.FormatBool(self) // with no work left, self-signed is false
-		f, known := g.store.facts.Get(key)
-		if !known {
-			f = certificateFacts(c, self)
-			g.store.facts.Put(key, f, 0)
-		}
-		g.facts.Certificates[c.ID()] = f
+		g.facts.Certificates[c.ID()] = certificateFacts(c, g.store.selfSigned(c, g.pool.work))
 	}
 }
 

@@ -55,7 +55,6 @@ type Store struct {
 	checked memo.Memo[string, bool]               // signatures by a certificate's key
 	crls    memo.Memo[string, *pkix.CRL]          // nil: it cannot be parsed
 	ocsps   memo.Memo[string, *pkix.OCSPResponse] // nil: it cannot be parsed
-	facts   memo.Memo[string, *report.Certificate]
 	names   map[string][]*pkix.Certificate // anchors by subject
 	own     Cache
 	listed  memo.Memo[string, listedEntry] // entries of stored lists for certificates

@@ -6,10 +6,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/klauspost/compress/s2"
 
+	"rogito.dev/rogito/internal/memo"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -36,36 +36,29 @@ type dictionaryID [16]byte
 var dictionaries = newDictionaryCache()
 
 func newDictionaryCache() *dictionaryCache {
-	return &dictionaryCache{known: map[dictionaryID]*s2.Dict{}}
+	return &dictionaryCache{memo.Memo[dictionaryID, *s2.Dict]{Most: mostDictionaries}}
 }
 
 type dictionaryCache struct {
-	mu    sync.Mutex
-	known map[dictionaryID]*s2.Dict
+	memo.Memo[dictionaryID, *s2.Dict]
 }
 
-// mostDictionaries bounds them: one has 70 kB of tables.
-const mostDictionaries = 128
+// mostDictionaries bounds them in a generation: one has 70 kB of tables.
+const mostDictionaries = 64
 
 // mostRecurring bounds what a dictionary holds beyond the common words: S2 reads
 // the last 64 kB.
 const mostRecurring = 48 << 10
 
 func (c *dictionaryCache) get(id dictionaryID) *s2.Dict {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known[id]
+	d, _ := c.Get(id)
+	return d
 }
 
 func (c *dictionaryCache) add(id dictionaryID, recurring []byte) *s2.Dict {
 	words, _ := condense(append([]byte(commonWords), recurring...)) // of our own making, and without marks
 	d := s2.MakeDictManual(append(words, signedAttributes...), 0)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.known) >= mostDictionaries {
-		clear(c.known)
-	}
-	c.known[id] = d
+	c.Put(id, d, 0)
 	return d
 }
 

@@ -97,13 +97,12 @@ type Store struct {
 	master Sealer
 	config Config
 	gates  *gates
-	found  *store.Together[*withLock]
 	door   string // see Public
 }
 
 // NewStore returns the store of credentials.
 func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
-	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: newGates(), found: new(store.Together[*withLock])}
+	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: newGates()}
 }
 
 // publicDoor marks failures counted by Public. No account has this name.
@@ -228,38 +227,22 @@ func scanCredential(row store.Row) (*Credential, error) {
 	return c, nil
 }
 
-// withLock is a credential and what is known of failures.
-type withLock struct {
-	Credential
-	lock
-}
-
-// findWithLock is Find with the count of failures, in one query that simultaneous callers
-// share.
+// findWithLock is Find with the count of failures, in one query.
 func (s *Store) findWithLock(ctx context.Context, account, username string) (*Credential, *lock, error) {
-	found, err := s.found.Read(ctx, account+"\x00"+username, func(ctx context.Context) (*withLock, error) { return s.readWithLock(ctx, account, username) })
-	if err != nil || found == nil {
-		return nil, nil, err
-	}
-	own := *found
-	return &own.Credential, &own.lock, nil
-}
-
-func (s *Store) readWithLock(ctx context.Context, account, username string) (*withLock, error) {
-	c := &withLock{}
+	c, l := new(Credential), new(lock)
 	var hard int64
 	err := s.db.Read().QueryRow(ctx, `select `+credentialColumns+`, coalesce(l.failures, 0), coalesce(l.locked_until, 0), coalesce(l.hard, 0)
 		`+fromCredentials+` left join credential_locks l on l.id = $3
 		where c.account_id = $1 and c.username = $2`, account, username, lockID("", account, username)).
-		Scan(append(c.fields(), &c.failures, &c.until, &hard)...)
+		Scan(append(c.fields(), &l.failures, &l.until, &hard)...)
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read credential: %w", err)
+		return nil, nil, fmt.Errorf("read credential: %w", err)
 	}
-	c.hard = hard != 0
-	return c, nil
+	l.hard = hard != 0
+	return c, l, nil
 }
 
 // Find returns a credential of an account by its username, nil when there is
