@@ -285,32 +285,28 @@ func (q *Queue) begin(ctx context.Context, l *lane, c Claim, reserved bool) {
 	count(1)
 	release := q.Hold(c.Table, c.ID, c.Lease)
 	q.work.Go(func() {
+		ctx, end := span.Start(span.With(ctx, ""), span.Job, attribute.String("rogito.table", l.Table))
+		cancel := func() {}
+		if l.Timeout > 0 {
+			ctx, cancel = context.WithTimeout(ctx, l.Timeout)
+		}
+		var err error
 		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+			if err != nil && ctx.Err() == nil {
+				q.cfg.Log.WarnContext(ctx, "work failed", "table", c.Table, "row", c.ID, "starts", c.Starts, "error", err)
+			}
+			cancel()
+			end(err)
 			release()
 			if count(-1) { // what waits may have waited for this worker
 				l.stir()
 			}
 		}()
-		if l.Timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, l.Timeout)
-			defer cancel()
-		}
-		if err := q.once(ctx, l, c); err != nil && ctx.Err() == nil {
-			q.cfg.Log.WarnContext(ctx, "work failed", "table", c.Table, "row", c.ID, "starts", c.Starts, "error", err)
-		}
+		err = l.Work(ctx, c)
 	})
-}
-
-func (q *Queue) once(ctx context.Context, l *lane, c Claim) (err error) {
-	ctx, end := span.Start(span.With(ctx, ""), span.Job, attribute.String("rogito.table", l.Table))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		end(err)
-	}()
-	return l.Work(ctx, c)
 }
 
 // Once works on the next row of a table, if there is one, in the caller's goroutine.
@@ -323,7 +319,7 @@ func (q *Queue) Once(ctx context.Context, table string) error {
 		if err != nil || len(claims) == 0 {
 			return err
 		}
-		return q.once(ctx, l, claims[0])
+		return l.Work(ctx, claims[0])
 	}
 	return nil
 }

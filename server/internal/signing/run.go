@@ -100,51 +100,6 @@ const (
 	settleLimit = 5 * time.Second
 )
 
-// proceed takes a stored record from where it is to its end.
-func (x *run) proceed(ctx context.Context) (err error) {
-	r := x.record
-	if r.ByPeople() {
-		return x.People.Proceed(ctx, &Work{x})
-	}
-	if x.secrets, err = x.OpenSecrets(r); err != nil {
-		return err
-	}
-	if kept := x.remembered.pop(r.ID); kept != nil {
-		x.secrets.Kept = kept
-	}
-	x.docs = documents.New(x.documents, r, x.secrets)
-	if x.cred, err = x.keys.ByID(ctx, r.CertificateID); err != nil {
-		return err
-	}
-	if x.cred == nil {
-		return &ledger.Refusal{Number: fault.CertificateNotUsable, Text: "the certificate's key is gone"}
-	}
-	if x.cert, err = x.enroll.Issued(ctx, x.cred); err != nil {
-		return err
-	}
-	if x.secrets.Passed {
-		err = x.recallPassed(ctx)
-	} else {
-		err = x.checkUnsent(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	if err := x.docs.Load(ctx); err != nil {
-		return err
-	}
-	if err := x.docs.Validate(ctx); err != nil {
-		return err
-	}
-	if r.State == ledger.WaitValidation {
-		if err := x.validated(ctx); err != nil || r.Approval == ledger.ApprovalWaiting {
-			return err
-		}
-	}
-	x.config.Hook("before-sign", r.ID)
-	return x.signAndEnd(ctx)
-}
-
 // validated is the step after validation, with its callback. A record that
 // waits for an approval gives its lease back: the approval brings the work.
 func (x *run) validated(ctx context.Context) error {
