@@ -189,21 +189,9 @@ func secretIn(file string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// signerFor is how long it is believed what lists say of a certificate.
-const signerFor = 10 * time.Minute
-
-// signer is what the certificate and the trusted lists say of the signer. Few certificates
-// sign, and each is asked about with every signature.
+// signer is what the certificate and the trusted lists say of the signer.
 func (s *Server) signer(ctx context.Context, c *enroll.Certificate) *ledger.Signer {
-	s.sig.signersMu.Lock()
-	defer s.sig.signersMu.Unlock()
 	now := time.Now()
-	if now.Sub(s.sig.signersAt) > signerFor || len(s.sig.signers) > 1000 {
-		s.sig.signers, s.sig.signersAt = map[string]*ledger.Signer{}, now
-	}
-	if known := s.sig.signers[c.ID]; known != nil {
-		return known
-	}
 	out := &ledger.Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
 	if facts, err := s.sig.trust.Known(ctx, c.DER, c.Chain, now); err == nil {
 		v := policy.Certificate(facts, policy.Default(), ades.FactID(c.DER), now)
@@ -212,7 +200,6 @@ func (s *Server) signer(ctx context.Context, c *enroll.Certificate) *ledger.Sign
 			out.TrustProvider = &v.Provider
 		}
 	}
-	s.sig.signers[c.ID] = out
 	return out
 }
 

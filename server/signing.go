@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"rogito.dev/rogito"
@@ -59,10 +58,6 @@ type signingParts struct {
 	csc       *cscserver.Service
 	token     keys.Token
 	providers remoteProviders
-
-	signersMu sync.Mutex
-	signers   map[string]*ledger.Signer // by certificate
-	signersAt time.Time
 }
 
 // openSigning opens what signs and verifies, and connects its parts.
