@@ -15,7 +15,7 @@ import (
 // is written down here.
 const (
 	mostTables = 50 // signers: who is asked to sign, and what they did; templates; members: people of an account
-	mostMemos  = 12
+	mostCaches = 14
 	mostLoops  = 9
 	mostKeys   = 130
 	mostSleeps = 20
@@ -77,8 +77,19 @@ func TestTablesAreCounted(t *testing.T) {
 	t.Logf("%d tables", len(engines[0]))
 }
 
-// A cache in memory is an internal/memo.
-func TestMemosAreCounted(t *testing.T) {
+// otherCaches are those that cannot be an internal/memo, by file, each with its reason.
+var otherCaches = map[string]string{
+	"trust/cache.go":                           "answers from the network expire, and are on disk as well",
+	"server/internal/keys/vault.go":            "opened keys are shut and overwritten when their minute is over",
+	"server/internal/account/account.go":       "callers by token are forgotten when they are revoked",
+	"server/internal/store/sqlitestmt.go":      "prepared statements are closed, and are of one connection",
+	"server/internal/completion/completion.go": "certificates of completion expire: asking twice must not buy two time-stamps",
+	"server/internal/identify/cie/cie.go":      "what a federation says of providers expires, and so does that it cannot be had",
+}
+
+// A cache in memory is an internal/memo, or one of otherCaches. The goal was twelve; pages that are
+// drawn for people who sign came since.
+func TestCachesAreCounted(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^.*\bmemo\.Memo\[.*$`)
 	var all []string
 	read(t, func(path, text string) {
@@ -86,15 +97,18 @@ func TestMemosAreCounted(t *testing.T) {
 			return
 		}
 		for _, line := range declared.FindAllString(text, -1) {
-			if !strings.HasPrefix(line, "func") {
+			if !strings.HasPrefix(line, "func") && !strings.Contains(line, "return") {
 				all = append(all, path+": "+strings.TrimSpace(line))
 			}
 		}
+		if why := otherCaches[filepath.ToSlash(path)]; why != "" {
+			all = append(all, path+": "+why)
+		}
 	}, ".go")
-	if len(all) == 0 || len(all) > mostMemos {
-		t.Errorf("%d memos, want at most %d:\n%s", len(all), mostMemos, strings.Join(all, "\n"))
+	if n := len(all); n <= len(otherCaches) || n > mostCaches {
+		t.Errorf("%d caches, want at most %d:\n%s", n, mostCaches, strings.Join(all, "\n"))
 	}
-	t.Logf("%d memos", len(all))
+	t.Logf("%d caches:\n%s", len(all), strings.Join(all, "\n"))
 }
 
 // docs/settings.md has every key of the configuration; tests of server hold it to the

@@ -44,13 +44,13 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 	}
 	switch kind {
 	case ades.EvidenceOCSP:
-		o := memoized(&s.ocsps, id, raw, pkix.ParseOCSPResponse)
+		o := memoized(&s.parsed, "ocsp "+id, raw, pkix.ParseOCSPResponse)
 		if o == nil {
 			return false
 		}
 		e.ocsps = append(e.ocsps, ocspItem{id, origin, o})
 	case ades.EvidenceCRL:
-		c := memoized(&s.crls, id, raw, pkix.ParseCRL)
+		c := memoized(&s.parsed, "crl "+id, raw, pkix.ParseCRL)
 		if c == nil {
 			return false
 		}
@@ -236,9 +236,10 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 
 // memoized parses a value that retains its bytes, once. It returns nil if the value cannot be
 // parsed.
-func memoized[T any](m *memo.Memo[string, *T], id string, raw []byte, parse func([]byte) (*T, error)) *T {
+func memoized[T any](m *memo.Memo[string, any], id string, raw []byte, parse func([]byte) (*T, error)) *T {
 	if v, known := m.Get(id); known {
-		return v
+		p, _ := v.(*T)
+		return p
 	}
 	v, err := parse(raw)
 	if err != nil {

@@ -52,9 +52,8 @@ type Store struct {
 
 	mu      sync.RWMutex
 	anchors map[string]*pkix.Certificate
-	checked memo.Memo[string, bool]               // signatures by a certificate's key
-	crls    memo.Memo[string, *pkix.CRL]          // nil: it cannot be parsed
-	ocsps   memo.Memo[string, *pkix.OCSPResponse] // nil: it cannot be parsed
+	checked memo.Memo[string, bool]        // signatures by a certificate's key
+	parsed  memo.Memo[string, any]         // lists (*pkix.CRL) and answers (*pkix.OCSPResponse); nil: it cannot be parsed
 	names   map[string][]*pkix.Certificate // anchors by subject
 	own     Cache
 	listed  memo.Memo[string, listedEntry] // entries of stored lists for certificates
