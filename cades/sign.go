@@ -39,7 +39,7 @@ func Prepare(src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 }
 
 // PrepareDigest makes the draft of a detached signature over content of which only the digest is
-// known. The digest is made with [Hash].
+// known. Its hash is that of p (see [ades.SignParams.Digest]); of an Ed25519 key it is SHA-512.
 func PrepareDigest(digest []byte, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
