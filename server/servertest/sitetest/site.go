@@ -88,6 +88,7 @@ func NewSite(t *testing.T, change ...func(*server.Config)) *Site {
 		for _, f := range change {
 			f(c)
 		}
+		copySandbox(t, c)
 		cfg = *c
 	})
 	t.Cleanup(func() {
