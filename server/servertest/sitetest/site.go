@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/identify/identifytest"
@@ -89,6 +90,9 @@ func NewSite(t *testing.T, change ...func(*server.Config)) *Site {
 			f(c)
 		}
 		copySandbox(t, c)
+		if c.Data == dir {
+			drawtest.Share(t, dir)
+		}
 		cfg = *c
 	})
 	t.Cleanup(func() {
