@@ -120,3 +120,9 @@ func empty(t *testing.T, dir string) bool {
 	}
 	return true
 }
+
+// Alone gives a site a data folder with nothing in it that others share, for tests that
+// search all of it.
+func Alone(t *testing.T) func(*server.Config) {
+	return func(c *server.Config) { c.Data = t.TempDir() }
+}
