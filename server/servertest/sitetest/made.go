@@ -24,6 +24,9 @@ var made struct {
 	err error
 }
 
+// temp is the folder for it: a test may have changed the variable by the time that it is made.
+var temp = os.TempDir()
+
 // makeSandbox starts a server in a new folder, and ends it.
 func makeSandbox(dir string) (err error) {
 	cfg := TestDefaults()
@@ -76,7 +79,7 @@ func copySandbox(t *testing.T, c *server.Config) {
 		return
 	}
 	made.Do(func() {
-		if made.dir, made.err = os.MkdirTemp("", "rogito-sandbox-"); made.err == nil {
+		if made.dir, made.err = os.MkdirTemp(temp, "rogito-sandbox-"); made.err == nil {
 			made.err = makeSandbox(made.dir)
 		}
 	})
