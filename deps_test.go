@@ -86,7 +86,7 @@ server/internal/disk        server/internal/fault
 server/internal/store       server/internal/disk server/internal/fault server/internal/span
 server/internal/intent      server/internal/store
 server/internal/master      internal/hsm server/internal/disk server/internal/store
-server/internal/store/storetest  internal/await server/internal/master server/internal/store
+server/internal/store/storetest  internal/await server/internal/disk server/internal/master server/internal/store
 server/internal/blob        server/internal/disk server/internal/fault server/internal/master server/internal/store server/internal/span
 server/internal/idempotency server/internal/disk server/internal/fault server/internal/master server/internal/store
 server/internal/backup      server/internal/blob server/internal/disk server/internal/master server/internal/store

@@ -153,7 +153,7 @@ func TestOtherSitesCannotAct(t *testing.T) {
 // What is sent to be verified is not kept: no blob, no row, no file.
 func TestVerifiedIsNotKept(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := newSite(t, sitetest.Alone(t))
 	doc := s.Download(s.Sign(b64(append(bytes.Repeat([]byte("canary-of-verification "), 100_000), sitetest.SampleTXT...))).ID, "signedDocument")
 	room := s.Rooms()
 	blobs := func() (n int) {

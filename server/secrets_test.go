@@ -167,7 +167,7 @@ func TestCanaries(t *testing.T) {
 				t.Errorf("the one-time password is in %s", place)
 			}
 		}
-	}, allow(hook.URL), func(c *server.Config) {
+	}, sitetest.Alone(t), allow(hook.URL), func(c *server.Config) {
 		c.Log.Level, c.Log.Format = "debug", "json"
 		c.Telemetry.Endpoint, c.Telemetry.Sample = traces.URL, 1
 	})
@@ -305,7 +305,7 @@ func TestStolenDatabase(t *testing.T) {
 				t.Errorf("the stolen installation opens with %d digits of another key", len(key))
 			}
 		}
-	})
+	}, sitetest.Alone(t))
 }
 
 // stranger is a master key that is not ours.

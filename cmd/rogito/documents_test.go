@@ -12,11 +12,12 @@ import (
 
 // bench runs the command line in a folder of its own.
 type bench struct {
-	t   *testing.T
-	dir string
+	t      *testing.T
+	dir    string
+	signed map[string][]byte // by content: what detached has made
 }
 
-func newBench(t *testing.T) *bench { return &bench{t, t.TempDir()} }
+func newBench(t *testing.T) *bench { return &bench{t, t.TempDir(), map[string][]byte{}} }
 
 func (b *bench) run(args ...string) (code int, out, notes string) {
 	var stdout, stderr strings.Builder

@@ -76,7 +76,7 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	serve, first := file.Services["rogito"], file.Services["init"]
-	m := &machine{data: t.TempDir(), secrets: t.TempDir(), database: storetest.Postgres(t), bucket: storetest.LockedS3(t)}
+	m := &machine{data: t.TempDir(), secrets: t.TempDir(), database: storetest.EmptyPostgres(t), bucket: storetest.LockedS3(t)}
 	write := func(dir, name, content string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

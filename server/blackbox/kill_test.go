@@ -28,6 +28,7 @@ func rounds() int {
 // call that was cut off can be repeated with its key and makes one record in
 // all, and the books agree.
 func TestKill(t *testing.T) {
+	await.All(t)
 	t.Run("sqlite", func(t *testing.T) { killing(t, newNode(t, storage{Data: t.TempDir()})) })
 	t.Run("postgres", func(t *testing.T) {
 		killing(t, newNode(t, storage{Data: t.TempDir(), Database: storetest.Postgres(t)}))

@@ -349,6 +349,7 @@ func (h *house) books(n *node, before float64) {
 // asked again under its key and is one record, the wallet paid for exactly what
 // is DONE, and the audit log verifies.
 func TestKillSigning(t *testing.T) {
+	await.All(t)
 	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			killSigning(t, newHouse(t, newNode(t, onEngine(t, e))))

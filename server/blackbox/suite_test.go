@@ -78,12 +78,12 @@ func TestSuite(t *testing.T) {
 	})
 	t.Run("postgres and s3", func(t *testing.T) {
 		cfg := storage{Bucket: storetest.S3(t)}
-		cfg.Data, cfg.Database = t.TempDir(), storetest.Postgres(t)
+		cfg.Data, cfg.Database = t.TempDir(), storetest.EmptyPostgres(t)
 		suite(t, cfg, 1)
 	})
 	t.Run("two nodes", func(t *testing.T) {
 		cfg := storage{Bucket: storetest.S3(t)}
-		cfg.Data, cfg.Database = t.TempDir(), storetest.Postgres(t)
+		cfg.Data, cfg.Database = t.TempDir(), storetest.EmptyPostgres(t)
 		suite(t, cfg, 2)
 	})
 }

@@ -24,7 +24,7 @@ func TestAuditBucketWitness(t *testing.T) {
 	first := newSite(t, set)
 	first.Sign(b64(sitetest.SamplePDF))
 	first.Run.Stop()
-	outside := newSite(t).URL + "/tsa" // another installation's authority
+	outside := newSite(t, sitetest.Fresh).URL + "/tsa" // another installation's authority
 	size, bad := verifyClosed(t, first.Config)
 	if bad != "" {
 		t.Fatal(bad)

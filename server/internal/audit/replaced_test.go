@@ -74,7 +74,7 @@ func verifyClosed(t *testing.T, cfg server.Config) (entries int64, bad string) {
 // knows the key is not taken in.
 func TestExportReplaced(t *testing.T) {
 	t.Parallel()
-	one, two := newSite(t), newSite(t)
+	one, two := newSite(t), newSite(t, sitetest.Fresh)
 	var ours, theirs bytes.Buffer
 	ctx := context.Background()
 	room := one.Rooms()

@@ -3,7 +3,7 @@ package authority_test
 import (
 	"testing"
 
-	"rogito.dev/rogito/server/internal/store/storetest"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { sitetest.Main(m) }

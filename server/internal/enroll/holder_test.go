@@ -431,7 +431,7 @@ func TestErasedKeyStaysErased(t *testing.T) {
 func TestEvidenceLeavesNothingInClear(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	s := newSite(t)
+	s := newSite(t, sitetest.Alone(t))
 	marker := []byte("a face that nobody else shall see ")
 	large := bytes.Repeat(marker, 100_000)
 	send := func(link string, cut bool, parts ...string) {

@@ -403,7 +403,7 @@ func loadLoop(t *testing.T, base, token string, paths []string) float64 {
 // postgis asks the same of PostGIS on the same polygons.
 func (b *bench) postgis(t *testing.T) {
 	t.Run("postgis", func(t *testing.T) {
-		db, err := pgx.Connect(t.Context(), storetest.Postgres(t))
+		db, err := pgx.Connect(t.Context(), storetest.EmptyPostgres(t))
 		if err != nil {
 			t.Skip(err)
 		}

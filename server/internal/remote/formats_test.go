@@ -34,7 +34,7 @@ func newFar(t *testing.T, kind string, change ...func(*server.Provider)) *far {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	return &far{newSite(t, atFar(t, p, change...)), p}
+	return &far{newSite(t, sitetest.Alone(t), atFar(t, p, change...)), p}
 }
 
 func atFar(t *testing.T, p *fake.Service, change ...func(*server.Provider)) func(*server.Config) {

@@ -89,7 +89,7 @@ func refused(t *testing.T, address string, words ...string) {
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	t.Run("transactions", func(t *testing.T) {
-		direct := storetest.Postgres(t)
+		direct := storetest.EmptyPostgres(t)
 		pooled := storetest.PgBouncer(t, direct, "transaction", ignoring)
 		if err := opened(t, pooled); err != nil { // PgBouncer from 1.21 on prepares by itself
 			refused(t, pooled, "shares sessions", "max_prepared_statements", "default_query_exec_mode=exec")
@@ -98,17 +98,17 @@ func TestPooler(t *testing.T) {
 		alike(t, with(t, pooled, "default_query_exec_mode", "cache_describe"), direct)
 	})
 	t.Run("sessions", func(t *testing.T) {
-		direct := storetest.Postgres(t)
+		direct := storetest.EmptyPostgres(t)
 		alike(t, storetest.PgBouncer(t, direct, "session", ignoring), direct)
 	})
 	t.Run("statements", func(t *testing.T) {
-		refused(t, storetest.PgBouncer(t, storetest.Postgres(t), "statement", ignoring), "statement pooling")
+		refused(t, storetest.PgBouncer(t, storetest.EmptyPostgres(t), "statement", ignoring), "statement pooling")
 	})
 	t.Run("settings are refused", func(t *testing.T) {
-		refused(t, storetest.PgBouncer(t, storetest.Postgres(t), "session"), "ignore_startup_parameters")
+		refused(t, storetest.PgBouncer(t, storetest.EmptyPostgres(t), "session"), "ignore_startup_parameters")
 	})
 	t.Run("settings are lost", func(t *testing.T) {
-		direct := storetest.Postgres(t)
+		direct := storetest.EmptyPostgres(t)
 		u, _ := url.Parse(direct)
 		sqlOn(t, direct, "alter database "+strings.TrimPrefix(u.Path, "/")+" set synchronous_commit = off")
 		refused(t, storetest.PgBouncer(t, direct, "session", ignoring), "synchronous_commit is off")
@@ -168,7 +168,7 @@ func TestOtherDatabases(t *testing.T) {
 	// posing makes a database say that it is another one, by functions before those of
 	// PostgreSQL.
 	posing := func(t *testing.T, functions ...string) string {
-		address := storetest.Postgres(t)
+		address := storetest.EmptyPostgres(t)
 		sqlOn(t, address, append([]string{`create schema posing`}, functions...)...)
 		return with(t, address, "search_path", "posing,pg_catalog,public")
 	}
@@ -192,7 +192,7 @@ func TestOtherDatabases(t *testing.T) {
 // What a database says about its own state is 105, a mistake of ours is not.
 func TestStateOfTheDatabase(t *testing.T) {
 	t.Parallel()
-	db, _ := storetest.Open(t, store.Config{Database: storetest.Postgres(t)})
+	db, _ := storetest.Open(t, store.Config{Database: storetest.EmptyPostgres(t)})
 	ctx := t.Context()
 	for code, away := range map[string]bool{
 		"08006": true, "25006": true, "25P03": true, "25P04": true, "26000": true, "40001": true, "40P01": true, "40003": true, "42501": true,
@@ -219,7 +219,7 @@ func TestStateOfTheDatabase(t *testing.T) {
 // A connection to a server that turned read-only is not kept: the next write goes on another.
 func TestReadOnlyConnections(t *testing.T) {
 	t.Parallel()
-	address := storetest.Postgres(t)
+	address := storetest.EmptyPostgres(t)
 	db, _ := storetest.Open(t, store.Config{Database: address, MaxConns: 4})
 	ctx := t.Context()
 	storetest.Exec(t, db, storetest.Things)
@@ -282,7 +282,7 @@ func TestReadOnlyConnections(t *testing.T) {
 // What the operator's own limits end is 105 as well.
 func TestLimitsOfTheOperator(t *testing.T) {
 	t.Parallel()
-	address := storetest.Postgres(t)
+	address := storetest.EmptyPostgres(t)
 	db, _ := storetest.Open(t, store.Config{Database: address})
 	storetest.Exec(t, db, storetest.Things)
 	storetest.Exec(t, db, `insert into things (id, n) values ('a', 1)`)
@@ -337,7 +337,7 @@ func TestConnections(t *testing.T) {
 		"the configuration goes first": {"9", 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			address := storetest.Postgres(t)
+			address := storetest.EmptyPostgres(t)
 			watched := address
 			if cfg.url != "" {
 				address = with(t, address, "pool_max_conns", cfg.url)
@@ -381,6 +381,6 @@ func TestConnections(t *testing.T) {
 			}
 		})
 	}
-	address := storetest.Postgres(t)
+	address := storetest.EmptyPostgres(t)
 	refused(t, with(t, address, "pool_max_conns", "1"), "database.connections", "less than 2")
 }

@@ -177,7 +177,7 @@ func TestConditionalUpdateIsExact(t *testing.T) {
 }
 
 func TestReopenAndTwoProcesses(t *testing.T) {
-	for _, e := range storetest.Engines() {
+	for _, e := range storetest.EmptyEngines() {
 		t.Run(e.Name, func(t *testing.T) {
 			cfg := e.Config(t)
 			var all sync.WaitGroup
@@ -225,7 +225,7 @@ func TestUnreachableDatabaseIsFault105(t *testing.T) {
 // that was acknowledged; the pool recovers by itself.
 func TestBrokenConnections(t *testing.T) {
 	ctx := context.Background()
-	db, _ := storetest.Open(t, store.Config{Data: t.TempDir(), Database: storetest.Postgres(t)})
+	db, _ := storetest.Open(t, store.Config{Data: t.TempDir(), Database: storetest.EmptyPostgres(t)})
 	storetest.Exec(t, db, storetest.Things)
 	var acknowledged, refused atomic.Int64
 	stop := make(chan struct{})
@@ -319,7 +319,7 @@ func TestIDs(t *testing.T) {
 }
 
 func BenchmarkDurableWrites(b *testing.B) {
-	for _, e := range storetest.Engines() {
+	for _, e := range storetest.EmptyEngines() {
 		b.Run(e.Name, func(b *testing.B) {
 			db, _ := storetest.Open(b, e.Config(b))
 			ctx := context.Background()

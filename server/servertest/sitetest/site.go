@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/identify/identifytest"
@@ -87,6 +88,10 @@ func NewSite(t *testing.T, change ...func(*server.Config)) *Site {
 		c.Data, c.Trust.Anchors = dir, []string{outside.File()}
 		for _, f := range change {
 			f(c)
+		}
+		copySandbox(t, c)
+		if c.Data == dir {
+			drawtest.Share(t, dir)
 		}
 		cfg = *c
 	})

@@ -9,11 +9,10 @@ import (
 
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store/storetest"
-	"rogito.dev/rogito/server/servertest"
 )
 
 // Main runs the tests of a package that makes many servers: passwords cost little there.
 func Main(m *testing.M) {
 	keys.DefaultCost = keys.Cost{Time: 1, Memory: 64}
-	storetest.Main(m, servertest.Clean)
+	storetest.Main(m, clean)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
 // dropped posts the form of /check.
@@ -68,7 +69,7 @@ func ask(s *site, method, path, kind string, body io.Reader, header ...string) (
 // refused. Nothing of what was dropped is left behind.
 func TestCheckPage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(c *server.Config) { c.Console.CheckPerMinute = 0 })
+	s := newSite(t, sitetest.Alone(t), func(c *server.Config) { c.Console.CheckPerMinute = 0 })
 	if resp, page := ask(s, http.MethodGet, "/", "", nil); resp.StatusCode != 200 || !strings.Contains(page, `href="/check"`) || !strings.Contains(page, `<html lang="it">`) {
 		t.Errorf("/: %d", resp.StatusCode)
 	}

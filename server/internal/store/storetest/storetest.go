@@ -19,11 +19,16 @@ type Engine struct {
 }
 
 // Engines are the two ways to deploy: all in a folder, and PostgreSQL with S3.
-func Engines() []Engine {
+func Engines() []Engine { return engines(Postgres) }
+
+// EmptyEngines are the same for tests of how a database comes to be.
+func EmptyEngines() []Engine { return engines(EmptyPostgres) }
+
+func engines(postgres func(testing.TB) string) []Engine {
 	return []Engine{
 		{"sqlite", func(t testing.TB) store.Config { return store.Config{Data: t.TempDir()} }},
 		{"postgres", func(t testing.TB) store.Config {
-			return store.Config{Data: t.TempDir(), Database: Postgres(t)}
+			return store.Config{Data: t.TempDir(), Database: postgres(t)}
 		}},
 	}
 }
