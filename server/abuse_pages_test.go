@@ -36,7 +36,7 @@ func harmless(t *testing.T, name string, h http.Header, page string) {
 	}
 }
 
-// hostileSigner signs a text by somebody with a dangerous name.
+// hostileSigner signs a text in the name of a signer with markup in it.
 func hostileSigner(t *testing.T, name string) []byte {
 	t.Helper()
 	key, err := ca.NewKey("P-256")

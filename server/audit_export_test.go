@@ -74,8 +74,8 @@ func TestAuditIsExported(t *testing.T) {
 	}
 }
 
-// In a bucket with object lock nobody takes an export back; in one without, the
-// operator is told.
+// In a bucket with object lock an export cannot be taken back; in one without, the operator is
+// told.
 func TestAuditIsExportedToABucket(t *testing.T) {
 	t.Parallel()
 	bucket := storetest.LockedS3(t)

@@ -72,7 +72,7 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 			if a := s.Do("POST", "/approvals/"+id, nil, "Authorization", other); a.Status == 200 {
 				t.Errorf("%s: it is approved", name)
 			}
-			// Somebody who has an approval for it, given before the change, gets no further.
+			// An approval that was given before the change does not help.
 			execute(room, t, `update signatures set approval = 'APPROVED', lease_until = 1, updated_at = 1 where id = $1`, id)
 			if err := sweep(room.Parts().Signing); err != nil {
 				t.Fatal(err)

@@ -36,7 +36,7 @@ func (x *rowsTried) personVisits() error {
 	return nil
 }
 
-// opensInvitation is somebody who was invited.
+// opensInvitation is a person who was invited.
 func (x *rowsTried) opensInvitation() error {
 	resp, err := http.Get(x.URL + x.invited)
 	if err != nil {

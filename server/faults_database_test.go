@@ -116,8 +116,8 @@ func TestDatabaseGoesAway(t *testing.T) {
 		seen[id] = true
 		ids = append(ids, id)
 	}
-	// A call that waits may be told that it failed, and its price comes back; what
-	// nobody waits for is done in the end.
+	// A call that waits may be told that it failed, and its price comes back; a record without a
+	// waiting call is finished in the end.
 	failed := 0
 	for _, id := range ids {
 		if r := recordOf(p, id); waited[id] && r != nil && r.State == "ERROR" && r.Number() == 119 {
@@ -191,8 +191,8 @@ func TestClockJumps(t *testing.T) {
 		if err := work(late); err != nil {
 			t.Fatal(err)
 		}
-		// The lease runs out a day from now by that clock; whoever sweeps with a
-		// right clock must not wait for it.
+		// The lease runs out a day from now by that clock; a process with a right clock must not
+		// wait for it.
 		now := signingWith(room, signing.Config{})
 		if err := work(now); err != nil {
 			t.Fatal(err)

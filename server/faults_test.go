@@ -75,7 +75,7 @@ func TestTwoWorkersOneResult(t *testing.T) {
 					return
 				}
 				met = true
-				await.Until(t, "the lease is over", func() bool { // nobody renews it
+				await.Until(t, "the lease is over", func() bool { // it is not renewed
 					return countRows(room, t, fmt.Sprintf(`select count(*) from signatures where id = '%s' and lease_until < %d`, record, time.Now().UnixMilli())) == 1
 				})
 				if err := errors.Join(sweep(other), work(other)); err != nil || record != id {

@@ -166,7 +166,7 @@ func shownBy(t *testing.T, b []byte) string {
 	return strings.ReplaceAll(string(out), "\f", "\n") // it ends a page by a form feed
 }
 
-// Names and titles that strangers chose do nothing to whoever looks at them.
+// Untrusted names and titles do nothing to the person who looks at them.
 func TestHiddenCharacters(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -317,8 +317,7 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 	}, allow(hook.URL))
 }
 
-// Outside the sandbox nobody approves an order of their own account, with
-// whatever token of it.
+// Outside the sandbox an account cannot approve its own orders, with any of its tokens.
 func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

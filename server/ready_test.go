@@ -16,8 +16,8 @@ import (
 	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
-// A database that answers and takes no writes: every server on it says that it is not
-// ready, calls are told 105, and both end with it, though nobody ended a connection.
+// A database that answers and takes no writes: every server on it says that it is not ready, calls
+// are told 105, and both end with it, though no connection was closed.
 func TestReadyOnReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)

@@ -179,8 +179,8 @@ func (x *rowsTried) fillRecords() {
 	x.must("POST", "/EU-QES_automatic", x.Body(b64(sitetest.SampleTXT)), "Idempotency-Key", "another key")
 }
 
-// fillPeople has people asked: one has signed and the other was sent a code, all have
-// signed, and nobody has yet.
+// fillPeople has people asked: one has signed and the other was sent a code, all have signed, and
+// none has yet.
 func (x *rowsTried) fillPeople() {
 	x.T.Helper()
 	step := func() {

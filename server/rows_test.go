@@ -20,15 +20,15 @@ import (
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-// Somebody who may write to the database, and has neither the master key nor the
-// data folder, tries every column of every kind of row. Each try is refused where
-// the row is used, or found by `audit verify` or `doctor`, or stands in the list of
-// what is not found (rows_list_test.go), which docs/security-model.md repeats.
+// An attacker who may write to the database, and has neither the master key nor the data folder,
+// tries every column of every kind of row. Each try is refused where the row is used, or found by
+// `audit verify` or `doctor`, or stands in the list of what is not found (rows_list_test.go), which
+// docs/security-model.md repeats.
 
 // rowsTried is an installation whose rows are changed one by one.
 type rowsTried struct {
 	*site
-	room    *server.Server               // that changes rows and verifies; it serves nobody
+	room    *server.Server               // that changes rows and verifies; it has no clients
 	serving atomic.Pointer[http.Handler] // behind url
 	method  identify.Method              // of identification elsewhere
 	tables  []*rowTable
@@ -150,7 +150,7 @@ var uniqueColumns = map[string][]string{
 	"client_certificates": {"fingerprint"}, "signers": {"id"}, "csc_tokens": {"hash"}, "csc_sads": {"hash"}, "identification_requests": {"token"},
 }
 
-// Tables whose keys are digests of what nobody else knows.
+// Tables whose keys are digests of secrets.
 var digestKeys = []string{"csc_sads", "identification_requests"}
 
 var heldBy = map[string][]string{
@@ -260,7 +260,7 @@ func (x *rowsTried) tries(t *rowTable, where string) (all []rowTry) {
 		}
 	}
 	if slices.ContainsFunc(t.columns, func(c rowColumn) bool { return c.key && c.name == "hash" }) || slices.Contains(digestKeys, t.name) {
-		// A copy under the keyed digest of a secret that nobody has is asked for by nobody.
+		// A copy under the keyed digest of a secret that no one has is never asked for.
 		return append(all, x.deleted(t, where), x.swapped(t, where))
 	}
 	return append(all, x.deleted(t, where), x.copied(t, where), x.swapped(t, where))

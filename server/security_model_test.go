@@ -83,7 +83,7 @@ func TestSecurityModel(t *testing.T) {
 	}
 }
 
-// withoutToken calls as somebody who has no token.
+// withoutToken calls without a token.
 func withoutToken(s *site, method, path string, body any) int {
 	s.T.Helper()
 	resp, _ := s.RawAs("", method, path, body)
@@ -159,8 +159,8 @@ func TestModelBuyer(t *testing.T) {
 	}
 }
 
-// An administrator of another account looks at evidence, and gets nothing of
-// what it is about; nobody decides on an order of their own.
+// An administrator of another account looks at evidence, and gets nothing of what it is about; and
+// no one decides on an order of their own.
 func TestModelAdministrator(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -267,8 +267,8 @@ func TestModelDatabase(t *testing.T) {
 	})
 }
 
-// Who has the master key too can read, and opens the credentials that nobody has
-// seen yet. After that the password is the holder's.
+// An attacker who has the master key too can read, and open the credentials that were not shown
+// yet. After that only the holder has the password.
 func TestModelMasterKey(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -312,7 +312,7 @@ func TestModelMasterKey(t *testing.T) {
 	s.VerifyAudit()
 }
 
-// A stranger, with or without an account elsewhere, gets nowhere.
+// An outsider, with or without another account, gets nowhere.
 func TestModelStranger(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -80,8 +80,8 @@ func TestUnknownUserLooksLikeWrongPassword(t *testing.T) {
 	}
 }
 
-// Who has no token of the account locks nobody out: strangers, people without
-// a token, tokens that are void, and tokens without the scope.
+// Callers who have no token of the account cannot lock its certificates: other accounts, callers
+// without a token, and tokens that are void or lack the scope.
 func TestStrangersLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -146,9 +146,9 @@ func TestCodeGuessing(t *testing.T) {
 	}
 }
 
-// A code that was given for one document is good for no other: not in another
-// call, not in a larger batch, not under the key of the first call, and not by
-// somebody who reaches into the database while the record waits.
+// A code that was given for one document is good for no other: not in another call, not in a larger
+// batch, not under the key of the first call, and not after a change of the database while the
+// record waits.
 func TestCodeIsForItsDocuments(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {

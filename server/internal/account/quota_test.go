@@ -19,7 +19,7 @@ func TestQuotaOfAnAccount(t *testing.T) {
 		if err := room.SetQuota(t.Context(), s.Box.Email, account.Quota{SignaturesPerDay: 3, SignaturesPerMonth: 100, CertificatesPerMonth: 1}); err != nil {
 			t.Fatal(err)
 		}
-		token := s.Do("POST", "/tokens", m{"scopes": []string{"*:*/*"}}) // one that nobody has looked up yet
+		token := s.Do("POST", "/tokens", m{"scopes": []string{"*:*/*"}}) // not looked up yet
 		var made struct{ Token string }
 		if err := json.Unmarshal(token.Data, &made); err != nil {
 			t.Fatal(err)

@@ -23,9 +23,9 @@ func copyRows(s *server.Server, t *testing.T, table, where string, args ...any) 
 	return func() { execute(s, t, `insert into `+table+` select * from `+kept) }
 }
 
-// A token that was deleted has no records signed that wait, though somebody who writes
-// to the database puts its row back for as long as that takes, or writes that another
-// token is what it has become; nor does its family grow by such a word.
+// The waiting records of a deleted token are not signed, even if someone who can write to the
+// database puts its row back meanwhile, or writes that the token was replaced by another one; nor
+// does its family grow by that.
 func TestReturnedTokensPermitNothing(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -52,7 +52,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		}
 		other, otherSecret := token(s.ApiKey())
 		line := field(room, t, `select line_id from tokens where id = $1`, other)
-		becomes := func(id, line string) (undo func()) { // what nobody but the server may say
+		becomes := func(id, line string) (undo func()) { // which only the server may write
 			hash := []byte(id)
 			execute(room, t, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at, mac)
 				select $1, $2, account_id, $3, created_at, mac from tokens where id = $4`, hash, id, line, other)
@@ -74,7 +74,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 			return s.Do("POST", "/approvals/"+record, nil, "Authorization", "Bearer "+secret)
 		}
 
-		// Its own child approves, once the asker is said to have become somebody else.
+		// Its own child approves, once the row says that the asker was replaced by another token.
 		id, secret := token(s.ApiKey())
 		_, child := token("Bearer " + secret)
 		record := asks(secret)
@@ -120,7 +120,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		// The approver is deleted before the record is signed.
 		_, secret = token(s.ApiKey())
 		record = asks(secret)
-		s.Run.Stop() // nobody works on it until it is told to
+		s.Run.Stop() // it is not worked on until the test says so
 		h := s.Rooms()
 		front := httptest.NewServer(h.Handler())
 		defer front.Close()
@@ -176,7 +176,7 @@ func TestReturnedClientCertificates(t *testing.T) {
 		if knows() {
 			t.Error("it was put back, and counts")
 		}
-		// Nor one that somebody else wrote, with the keyed digest of another.
+		// Nor one that was written to the database, with the keyed digest of another.
 		other, _ := selfSigned(t, t.TempDir())
 		if text, err = os.ReadFile(other); err != nil {
 			t.Fatal(err)

@@ -156,8 +156,8 @@ func (a *Authority) openUnit(ctx context.Context) (err error) {
 	return a.db.Write(ctx, func(tx *store.Tx) error { return a.record(ctx, tx, "", a.unit.Certificate) })
 }
 
-// openSeal opens the key that the server seals its own statements with, such as
-// certificates of completion. Nobody supervises it: it is never qualified.
+// openSeal opens the key that the server seals its own statements with, such as certificates of
+// completion. It is under no supervision, so never qualified.
 func (a *Authority) openSeal(ctx context.Context) (err error) {
 	made := false
 	a.seal, err = a.member(ctx, "seal", "P-256", func(key crypto.Signer) (*x509.Certificate, error) {

@@ -82,7 +82,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 				t.Errorf("%s: %s", column, text)
 			}
 		}
-		for state, want := range map[string]int{"ERROR": 500, "WAIT_SIGN": 500} { // nor does somebody else say what it tells of
+		for state, want := range map[string]int{"ERROR": 500, "WAIT_SIGN": 500} { // nor is one sent again whose row names another state
 			id := field(room, t, `select max(id) from callbacks where record_id = $1 and state = 'DONE'`, rec.ID)
 			execute(room, t, `update callbacks set state = $2 where id = $1`, id, state)
 			if a := s.Do("POST", "/callbacks/"+id+"/resend", nil); a.Status != want {

@@ -136,7 +136,7 @@ func (s *Service) Cancel(ctx context.Context, account, id, why string) (*Certifi
 		if err := s.cancel(ctx, tx, c, why, false); err != nil {
 			return err
 		}
-		// The price comes back, and nobody has looked: there is nothing to keep it for.
+		// The price comes back, and the evidence was not reviewed: there is no reason to keep it.
 		return s.eraseEvidence(ctx, tx, c, "evidence erased with the order", pending)
 	})
 }
@@ -182,7 +182,7 @@ func (s *Service) Resume(ctx context.Context, account, id string) (*Certificate,
 	})
 }
 
-// Unspecified is the reason of a revocation that nobody gave one for.
+// Unspecified is the reason of a revocation without a given reason.
 const Unspecified = "unspecified"
 
 // revocations are the reasons that the certificate of a person or an organisation can be

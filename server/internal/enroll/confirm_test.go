@@ -93,8 +93,8 @@ func TestFilledInIsConfirmed(t *testing.T) {
 	})
 }
 
-// A card without names proves the fiscal code: somebody looks at the names of the
-// order, and the page says so before the card is shown.
+// A card without names proves the fiscal code: an operator compares the names of the order, and the
+// page says so before the card is shown.
 func TestCardWithoutNames(t *testing.T) {
 	t.Parallel()
 	s, authority := cardSite(t)

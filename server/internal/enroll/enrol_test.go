@@ -49,8 +49,8 @@ func TestIdentificationByVideo(t *testing.T) {
 	})
 }
 
-// The statement of an order, signed by its applicant, identifies; nothing else
-// that the applicant ever signed does, and nobody else's signature.
+// The statement of an order, signed by its applicant, identifies; no other signature of the
+// applicant does, and no one else's.
 func TestIdentificationBySignature(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {

@@ -88,7 +88,7 @@ func TestEvidenceIsNotReplaced(t *testing.T) {
 		w := multipart.NewWriter(pw)
 		late := make(chan int, 1)
 		begun := make(chan struct{})
-		go func() { // somebody else who has the link: begun before, ended after
+		go func() { // someone else with the link: begun before, ended after
 			req, err := http.NewRequest("POST", c.CertificateLink, pr)
 			if err != nil {
 				late <- 0
@@ -172,8 +172,8 @@ func TestDatabaseDoesNotReveal(t *testing.T) {
 	})
 }
 
-// Nor does such a one get a certificate in a name that nobody proved: what was
-// proven is sealed for its order.
+// Nor does one get a certificate in a name that was not proven: what was proven is sealed for its
+// order.
 func TestDatabaseDoesNotProve(t *testing.T) {
 	s := newSite(t)
 	room := s.Rooms()

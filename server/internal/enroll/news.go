@@ -14,8 +14,7 @@ import (
 // NewsKind is the job that tells a holder what happened to an order.
 const NewsKind = "holder-news"
 
-// News is a message to a holder. It is in both languages: nobody has told us which one is
-// theirs.
+// News is a message to a holder. It is in both languages, since theirs is not known.
 type News struct{ ID, To, Subject, Text string }
 
 // What messages are about, beside states.

@@ -36,8 +36,8 @@ type review struct {
 	}
 }
 
-// Whoever decides sees every attribute that an approval certifies, beside the
-// evidence, in the API and at the command line, whatever the label says.
+// The reviewer sees every attribute that an approval certifies, beside the evidence, in the API and
+// on the command line, whatever the label says.
 func TestReviewerSeesWhatIsCertified(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -185,7 +185,7 @@ func TestSealedForOneColumn(t *testing.T) {
 		room := s.Rooms()
 		victim := s.Ready("automatic", nil) // credentials wait in the holder's browser
 		s.Holder = nil
-		s.Upload(victim.CertificateLink, "video", sitetest.EvidenceFiles) // the attacker's, which nobody has looked at
+		s.Upload(victim.CertificateLink, "video", sitetest.EvidenceFiles) // the attacker's, not reviewed yet
 		var browser []byte
 		if err := room.Parts().DB.Read().QueryRow(context.Background(), `select browser from certificates where id = $1`, victim.ID).Scan(&browser); err != nil {
 			t.Fatal(err)
@@ -206,8 +206,8 @@ func TestSealedForOneColumn(t *testing.T) {
 	})
 }
 
-// A secret that somebody else put into the holder's browser is tied to nothing:
-// each step that ties one makes a new one.
+// A secret that an attacker put into the holder's browser is tied to nothing: each step that ties
+// one makes a new one.
 func TestFixedBrowserRevealsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -417,8 +417,8 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 	})
 }
 
-// Whoever can write to the database changes nothing of a certificate, its
-// evidence or the authority's table that a verification does not find.
+// Someone who can write to the database can change nothing about a certificate, its evidence or the
+// authority's table without a verification finding it.
 func TestCertificateManipulations(t *testing.T) {
 	await.All(t)
 	t.Parallel()

@@ -119,7 +119,7 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 		want, got := t.of(&out.Attributes), *t.of(&p.Proven)
 		needed := t.person && !o.Seal || t.seal && o.Seal
 		switch {
-		case *want == "" && t.address: // nobody asked for it to be certified
+		case *want == "" && t.address: // its certification was not asked for
 		case *want == "":
 			*want = got
 			out.Filled = append(out.Filled, o.news(t, got, p)...)

@@ -64,8 +64,8 @@ func TestIdentifiedAcrossServers(t *testing.T) {
 	})
 }
 
-// An answer counts in the browser that began and in no other: whoever is lured
-// to a provider by somebody else's request identifies nobody.
+// An answer counts only in the browser that began: a victim who is lured to a provider by an
+// attacker's request is not identified by it.
 func TestAnswerInAnotherBrowser(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -177,8 +177,7 @@ func TestRefusedIdentifications(t *testing.T) {
 	s.VerifyAudit()
 }
 
-// An answer that comes too late is refused, and what nobody can use any more is
-// forgotten.
+// An answer that comes too late is refused, and what can no longer be used is deleted.
 func TestLateAnswer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -318,8 +317,8 @@ func TestEvidenceIsErased(t *testing.T) {
 	s.VerifyAudit()
 }
 
-// What somebody handed in for an operator is void once the holder was identified
-// otherwise: approving it would give the credentials to another browser.
+// Evidence that waits for an operator is void once the holder was identified otherwise: approving
+// it would give the credentials to another browser.
 func TestIdentifiedOtherwise(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

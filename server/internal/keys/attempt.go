@@ -211,7 +211,7 @@ func turnOf(account, username string) string {
 	return "account " + account
 }
 
-// slots bound the rows that unknown names leave, so that nobody fills the table through a
+// slots bounds the rows that unknown names leave, so that the table cannot be filled through a
 // public page. Which names share a slot cannot be known without the master key.
 const slots = 1 << 16
 

@@ -109,9 +109,9 @@ func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
 // publicDoor marks failures counted by Public. No account has this name.
 const publicDoor = "public "
 
-// Public is the store for a page that anybody may open. Its failures are counted separately and
-// lock the page only: somebody who knows a username but has no token of the account cannot keep
-// the holder from signing. A lock of the certificate applies to the page too.
+// Public is the store for a page that anyone may open. Its failures are counted separately and lock
+// the page only: someone who knows a username but has no token of the account cannot keep the
+// holder from signing. A lock of the certificate applies to the page too.
 func (s *Store) Public() *Store {
 	out := *s
 	out.door = publicDoor
@@ -201,8 +201,8 @@ func (s *Store) Enrol(ctx context.Context, tx *store.Tx, id, secret string) erro
 
 const totpPurpose = "totp"
 
-// A credential is read together with the standing of its certificate: whoever
-// wants to use the one asks about the other.
+// A credential is read together with the standing of its certificate: every use of the one needs
+// the other.
 const credentialColumns = `c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp, c.remote,
 	coalesce(k.state, ''), coalesce(k.security_level, 0), coalesce(k.not_before, 0), coalesce(k.not_after, 0)`
 

@@ -13,18 +13,16 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// How an attempt is counted. A row is written before the judgement, and counts
-// as a failure until the judgement is settled: then it is a failure or none. One
-// that a dead process left behind is settled by nobody. It counts for a while, as
-// if it were under way, and is forgiven then: what it judged nobody was told, so
-// nobody learned anything by it. A whole day forgives no more of them than the
-// failures it allows, so that someone who can kill the server at will, and has some
-// way of learning what it was about to answer, at most doubles the guesses of a
-// day.
+// How an attempt is counted. A row is written before the password or code is judged, and counts as
+// a failure until the judgement is settled as a failure or none. A process that dies leaves its
+// attempt unsettled. That attempt counts as if it were under way for attemptTime, and is then
+// forgiven: the caller never got an answer, and so learned nothing. No more attempts are forgiven
+// in a day than failures are allowed, so an attacker who can kill the server at will, and can
+// somehow learn what it was about to answer, at most doubles the guesses of a day.
 
-// attemptTime is how long an attempt that was not settled counts as a failure.
-// One that takes longer is settled all the same, and those of one process wait
-// for one another: so no more of them are ever under way than there are servers.
+// attemptTime is how long an unsettled attempt counts as a failure. One that takes longer is still
+// settled. Attempts of one process wait for one another, so no more are ever under way than there
+// are servers.
 const attemptTime = 30 * time.Second
 
 const dayMillis = 24 * 60 * 60 * 1000

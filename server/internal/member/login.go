@@ -36,7 +36,7 @@ func (s *Service) LogIn(ctx context.Context, r *http.Request, email, password, c
 	all, err := store.All("read people", rows, err, func(row store.Row) (*Member, error) {
 		m, err := s.scan(row)
 		if errors.Is(err, errForged) {
-			return &Member{}, nil // it is nobody's
+			return &Member{}, nil // as if there were no such person
 		}
 		return m, err
 	})

@@ -99,7 +99,7 @@ func TestSigningCallsProveNobody(t *testing.T) {
 		if r := s.Record(a); r.State != "DONE" || !strings.Contains(string(unzip(t, s.Download(r.ID, "signedDocument"))["report.json"]), "113") {
 			t.Errorf("in a batch: %s %s", r.State, a.Data)
 		}
-		// A key that is used here identifies nobody, whatever made the signature.
+		// A key that is used here is no identification, whatever made the signature.
 		room := s.Rooms()
 		for _, kind := range []string{"automatic", "otp"} {
 			held := s.Outside.Person("Mario", "Rossi", "RSSMRA80A01H501U")
@@ -119,7 +119,7 @@ func TestSigningCallsProveNobody(t *testing.T) {
 				t.Errorf("a key that was used until a moment ago identifies (%s)", kind)
 			}
 		}
-		// Somebody's own key does.
+		// A person's own key is.
 		own := s.Outside.Person("Mario", "Rossi", "RSSMRA80A01H501U")
 		o = order()
 		if code, page := s.Upload(o.CertificateLink, "signature", map[string][]byte{"document": own.PDF(s.Statement(o.CertificateLink))}); code != 200 || element(page, "otp-secret") == "" {
@@ -265,8 +265,8 @@ func publicDER(t *testing.T, public crypto.PublicKey) []byte {
 	return der
 }
 
-// Whoever can write to the database does not change what a holder consents to,
-// nor where the answer goes, after the page has shown it.
+// Someone who can write to the database cannot change what a holder consents to, nor where the
+// answer goes, after the page has shown it.
 func TestDatabaseDoesNotChangeTheConsent(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -360,9 +360,8 @@ func TestDatabaseDoesNotChangeTheConsent(t *testing.T) {
 	})
 }
 
-// Who is an administrator is not a matter of a column: a row that somebody else
-// wrote is no account, and the log holds each decision against the administrators
-// of its time.
+// A column does not make an administrator: a row that another program wrote is no account, and the
+// log holds each decision against the administrators of its time.
 func TestDatabaseMakesNoAdministrator(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -401,7 +400,7 @@ func TestDatabaseMakesNoAdministrator(t *testing.T) {
 			}
 			execute(room, t, `update accounts set admin = false, sandbox = false, quota = '', mac = $1, created_at = created_at - $2 where email = 'other@example.org'`, before, btoi(strings.HasPrefix(change, "created")))
 		}
-		// Rows that nobody is told of.
+		// Rows that are not in the log.
 		execute(room, t, `insert into accounts (id, email, key_hash, admin, sandbox, quota, created_at, mac)
 			select 'zzzzzzzzzzzzzzzzzzzzzzzz', 'forged@example.org', key_hash, true, sandbox, quota, created_at, mac from accounts where email = 'admin@example.org'`)
 		if s.AuditGood(room) {
@@ -409,7 +408,7 @@ func TestDatabaseMakesNoAdministrator(t *testing.T) {
 		}
 		execute(room, t, `delete from accounts where id = 'zzzzzzzzzzzzzzzzzzzzzzzz'`)
 		s.VerifyAudit()
-		// A decision by somebody who was no administrator is found for ever.
+		// A decision by a caller who was no administrator is always found.
 		if a := s.Do("POST", "/certificates/"+waiting.ID+"/review", m{"approve": true}, "Authorization", "Bearer "+admin.Token); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
@@ -431,8 +430,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// Lists and OCSP answers are made from rows that this server wrote; what somebody
-// else wrote, or took away, is found.
+// Lists and OCSP answers are made from rows that this server wrote; rows that were added or removed
+// otherwise are found.
 func TestDatabaseRevokesNothing(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -551,8 +550,8 @@ func TestPlainCookiesBehindTLS(t *testing.T) {
 	}
 }
 
-// The time-stamping unit signs for callers at their pace, and in production for
-// nobody until the operator says so.
+// The time-stamping unit signs for callers at their pace, and in production not at all until the
+// operator says so.
 func TestTimeStampsArePaced(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *server.Config) { c.Signing.TSAPerMinute = 3 })

@@ -108,8 +108,8 @@ func TestNoSignatureOnCredit(t *testing.T) {
 	})
 }
 
-// Whether a deleted record's price comes back is decided by the state that it
-// has when it is deleted, not by the one that somebody has read before.
+// Whether a deleted record's price comes back is decided by its state at that moment, not by one
+// that was read before.
 func TestRefundOfADeletedRecord(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {

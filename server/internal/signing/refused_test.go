@@ -12,7 +12,7 @@ import (
 	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
-// Whoever is refused leaves no documents behind: they were not paid for.
+// A refused call leaves no documents behind: they were not paid for.
 func TestRefusedCallsKeepNothing(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {

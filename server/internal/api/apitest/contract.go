@@ -78,7 +78,7 @@ func New(t T, spec []byte) *Contract {
 // problemJSON is RFC 9457's form of a refusal.
 const problemJSON = "application/problem+json"
 
-// documentURL is what the document is called among schemas; nobody fetches it.
+// documentURL is the name of the document among schemas; it is never fetched.
 const documentURL = "https://openapi.invalid/openapi.json"
 
 // Fetch reads the document from a running server.

@@ -338,7 +338,7 @@ func tokenFor(s *site, scopes ...string) string {
 	return made.Token
 }
 
-// strangers is a token of another account, and a certificate of that account.
+// strangers makes a token of another account, and a certificate of that account.
 func strangers(s *site) (token, credential string) {
 	s.T.Helper()
 	token = s.Stranger()
@@ -348,7 +348,7 @@ func strangers(s *site) (token, credential string) {
 	return token, there.Issued("automatic", m{}).ID
 }
 
-// Wrong PINs lock a certificate, whoever counts them, and a locked one is 400.
+// Wrong PINs lock a certificate, wherever they were tried, and a locked one is 400.
 func TestCSCLock(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -644,8 +644,8 @@ func TestCSCTwoServers(t *testing.T) {
 	}
 }
 
-// A process that is killed in signHash leaves a hash that nobody signs again: not
-// after the restart, with the same SAD. What was begun is one record with one end.
+// A process that is killed in signHash leaves a hash that is not signed again: not after the
+// restart, not with the same SAD. What was begun is one record with one end.
 func TestCSCKilled(t *testing.T) {
 	t.Parallel()
 	await.All(t)
@@ -701,8 +701,7 @@ func TestCSCKilled(t *testing.T) {
 	})
 }
 
-// What panics while a hash is signed ends the call and not the server, and the
-// hash is nobody's again.
+// A panic while a hash is signed ends the call and not the server, and frees the hash.
 func TestCSCPanics(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "")

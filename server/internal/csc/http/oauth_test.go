@@ -342,9 +342,8 @@ func TestCSCOAuthMixUps(t *testing.T) {
 	}
 }
 
-// Whoever knows a username and a client, and nothing else, locks the page for it
-// and not the certificate. The page says what it does not know: which documents
-// the client may add to those it names.
+// Someone who knows only a username and a client can lock the page for it, but not the certificate.
+// The page says what it does not know: which documents the client may add to those it names.
 func TestConsentIsForItsHolder(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -392,8 +391,8 @@ func TestConsentIsPaced(t *testing.T) {
 	}
 }
 
-// Who knows the name of a client without a secret fills no database with requests
-// that nobody will come for.
+// Someone who knows only the name of a client without a secret cannot fill the database with
+// requests.
 func TestPushedRequestsAreFew(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -27,7 +27,7 @@ type Pages struct {
 	Site *look.Site
 	// Public: anybody may verify; else only who is signed in.
 	Public   bool
-	SignedIn func(*http.Request) bool // nil: nobody ever is
+	SignedIn func(*http.Request) bool // nil: never
 	// PerMinute documents of one address are verified; 0: no limit.
 	PerMinute int
 	// MaxDocument is how large one may be, for the words on the page.

@@ -101,7 +101,7 @@ func TestDeskAsksFirst(t *testing.T) {
 
 	healthIs(own)
 
-	// Nobody acts on what is another's, or without the scope.
+	// Acting on another account's certificates, or without the scope, is refused.
 	reader, stranger := s.LoggedIn(s.MustToken(m{"scopes": []string{"GET:*/*"}}).Token), s.LoggedIn(s.Stranger())
 	order = s.Buy("automatic", nil).ID
 	for _, path := range []string{"/console/certificates/" + order + "/cancel", "/console/account/tokens/" + s.MustToken(m{"scopes": []string{"GET:*/*"}}).ID + "/revoke"} {

@@ -158,8 +158,8 @@ func (d *Desk) in(pattern string, e entry) http.HandlerFunc {
 	}
 }
 
-// session is a browser that is logged in, and the person who is at it: nil where somebody
-// has logged in with a token.
+// session is a browser that is logged in, and the person who is at it: nil after a log-in with a
+// token.
 type session struct {
 	*account.Session
 	Member *member.Member
@@ -275,8 +275,8 @@ func (d *Desk) head(v *visit, title look.Text) look.Head {
 	return look.Head{Title: title, Door: "/console/", Styles: []string{"desk.css"}, Nav: d.doors(v), Who: who, Leave: "/console/logout"}
 }
 
-// local is the address of a page of the console, or nothing: nobody is sent to
-// another site after logging in.
+// local is the address of a page of the console, or empty, so that logging in never leads to
+// another site.
 func local(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || u.User != nil || len(address) > 2000 ||

@@ -507,7 +507,7 @@ func TestDeskSessions(t *testing.T) {
 		if p := left.Post("/console/logout", nil); !strings.Contains(p.Text, "logged out") {
 			t.Errorf("logged out: %s", p.Path)
 		}
-		left.Client.Jar.SetCookies(u, before) // somebody kept a copy
+		left.Client.Jar.SetCookies(u, before) // an attacker kept a copy
 		if p := left.Get("/console/records"); !strings.HasPrefix(p.Path, "/console/login?ended=left") {
 			t.Errorf("after logging out: %s", p.Path)
 		}
@@ -601,8 +601,8 @@ func TestDeskReviewsAndResends(t *testing.T) {
 	s.Wait(id, "DONE")
 }
 
-// watched opens the link of rogito cert review --watch: it leads an administrator,
-// and nobody else, to the video.
+// watched opens the link of rogito cert review --watch: it leads only an administrator to the
+// video.
 func watched(s *site, order string) {
 	s.T.Helper()
 	link, err := s.Rooms().ReviewLink(s.T.Context(), order, "reviewer@example.org")

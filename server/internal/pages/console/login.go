@@ -159,7 +159,7 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request) {
 		d.pages.Render(w, r, no.HTTP(), "login", p)
 		return
 	}
-	d.endOthers(r) // of this browser: nobody is left logged in unseen
+	d.endOthers(r) // of this browser: no older session stays logged in unnoticed
 	d.setCookie(w, r, secret)
 	seeOther(w, r, cmp.Or(local(f.Get("next")), "/console/"))
 }

@@ -56,7 +56,7 @@ func logsIn(p *somebody, code string) (*visitor, *shownPage) {
 	return v, v.Post("/console/login", url.Values{"email": {p.Email}, "password": {p.Password}, "code": {code}})
 }
 
-// invites asks somebody else in, by a page.
+// invites has a person invited on the page.
 func invites(v *visitor, email string, role member.Role) string {
 	v.T.Helper()
 	p := v.Post("/console/people", url.Values{"email": {email}, "name": {"Nome " + string(role)}, "role": {string(role)}})
@@ -234,8 +234,8 @@ func rolesHold(s *site, people map[member.Role]*somebody) {
 	}
 }
 
-// peopleAreKept tries what somebody can do who writes into the database: an older row,
-// another role, another's row.
+// peopleAreKept tries what someone can do who writes to the database: an older row, another role,
+// another's row.
 func peopleAreKept(s *site, room *server.Server, id string, reader *somebody) {
 	s.T.Helper()
 	ctx := context.Background()

@@ -24,8 +24,8 @@ type passkeysPage struct {
 	LoginURL string
 }
 
-// freshFor is how long after a log-in passkeys can be changed, so that a browser left open does
-// not let somebody else add their own.
+// freshFor is how long after a log-in passkeys can be changed, so that a browser left open does not
+// let someone else add one of their own.
 const freshFor = 15 * time.Minute
 
 var (

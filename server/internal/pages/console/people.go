@@ -34,7 +34,7 @@ type memberRow struct {
 	*member.Member
 	RoleName look.Text
 	Self     bool
-	Link     string // of the invitation that is open, where nobody sends it, or a sandbox does not
+	Link     string // of the invitation that is open, if no mail is configured, or in a sandbox
 	Roles    []look.Option
 }
 
@@ -219,7 +219,7 @@ type joinPage struct {
 
 var invitationOver = look.T("This invitation was used already, or its day is over. Ask whoever invited you for a new one.", "Questo invito è già stato usato, o la sua giornata è passata. Chiedine uno nuovo a chi ti ha invitato.")
 
-// invited finds whom a link is for; it answers itself where it is nobody.
+// invited finds the person that a link invites. If there is none it writes the answer itself.
 func (d *Desk) invited(w http.ResponseWriter, r *http.Request) *member.Member {
 	m, err := d.Members.Invited(r.Context(), r.PathValue("id"), r.PathValue("secret"))
 	if err == nil && m == nil {

@@ -50,7 +50,7 @@ type recordPage struct {
 	Locked     bool // the token may not read them
 	Waits      bool
 	Working    bool // people are about to be invited: the server's turn
-	Approval   bool // somebody else must approve
+	Approval   bool // another person must approve
 	MayApprove bool
 	Events     []event
 	Callbacks  []delivery

@@ -180,8 +180,8 @@ func owner(c *enroll.Certificate) string {
 	return c.Owner
 }
 
-// typed reads the fields of a form whose session has ended, without its files. Fewer bytes are
-// read of a stranger's form than of one whose session just ended.
+// typed reads the fields of a form whose session has ended, without its files. Less is read of a
+// form without a session than of one whose session just ended.
 func typed(w http.ResponseWriter, r *http.Request, most int64) url.Values {
 	out := url.Values{}
 	r.Body = http.MaxBytesReader(w, r.Body, most)

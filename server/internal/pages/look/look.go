@@ -133,8 +133,8 @@ type Head struct {
 	Alert   Text     // what went wrong, or was refused
 	Code    int      // of the fault, for tests and telephone calls
 	Wide    bool     // a map, a table: as wide as the window
-	// Private: for somebody who has nothing to do with this server but what they are
-	// asked for here. The head names the operator, the foot links to its notices.
+	// Private is for people who have nothing to do with this server except for what they are asked
+	// to do here. The head names the operator, the foot links to its notices.
 	Private   bool
 	Plain     bool     // without head
 	Logo      string   // address of another logo than the operator's

@@ -20,8 +20,8 @@ type Text struct{ English, Italian string }
 // T is a text in both languages; both are literals.
 func T(english, italian string) Text { return Text{english, italian} }
 
-// Same is a text that is the same in both languages: a name, a term of a
-// standard, what somebody else wrote.
+// Same is a text that is the same in both languages: a name, a term of a standard, a text of a
+// user.
 func Same(text string) Text { return Text{text, text} }
 
 // In is the text in a language.

@@ -314,7 +314,7 @@ func (p *Pages) act(do func(http.ResponseWriter, *http.Request, *people.Visit) e
 		if status >= http.StatusInternalServerError {
 			p.Log.ErrorContext(r.Context(), "signer's page", "error", err)
 		}
-		// Somebody else may have gone on meanwhile: the page shows what is now.
+		// Another request may have changed the state meanwhile: the page shows what is now.
 		if again, found := p.People.Find(r.Context(), r.PathValue("record"), r.PathValue("secret")); found == nil {
 			p.arrive(r, again)
 			v = again

@@ -332,8 +332,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// The policy names who may frame the page, and nobody else; the cookie is one that a
-// frame keeps.
+// The policy names only the sites that may frame the page; the cookie is one that a frame keeps.
 func TestFramed(t *testing.T) {
 	t.Parallel()
 	s := &script{now: people.Now{Over: true, Signed: true, State: ledger.PersonSigned}}
