@@ -172,7 +172,7 @@ func (n *nest) openMail(f ades.File, level int) error {
 		n.facts.Notes = append(n.facts.Notes, finding.MailParts.Problem(f.Name, why))
 	}
 	d := &ades.Document{Format: ades.Mail}
-	if level == 0 { // nobody signed its text
+	if level == 0 { // its text is unsigned
 		d.Parts = append(d.Parts, ades.Part{Kind: ades.ContentPart, Name: "text"})
 	}
 	for _, p := range parts {

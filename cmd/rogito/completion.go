@@ -41,7 +41,7 @@ func (c *completionCommand) Run(s *session) error {
 type kind int
 
 const (
-	anything kind = iota // nobody can guess it
+	anything kind = iota // cannot be completed
 	file
 	choice
 )

@@ -208,8 +208,8 @@ func amount(euro float64) string {
 	return whole
 }
 
-// printRow writes cells with tabs between, each of them in its own column
-// whatever strangers put into it.
+// printRow writes cells with tabs between, each of them in its own column whatever the untrusted
+// text in it.
 func printRow(w io.Writer, cells ...any) {
 	for i, c := range cells {
 		if i > 0 {

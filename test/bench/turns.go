@@ -11,7 +11,7 @@ import (
 )
 
 // Lengths of the turns of another program, and, of processor, of each work of ours beside it. What
-// comes first after somebody else's turn takes up to a third longer and is not counted.
+// comes first after another program's turn takes up to a third longer and is not counted.
 const (
 	theirTurn = 500 * time.Millisecond
 	warming   = 15 * time.Millisecond

@@ -209,8 +209,7 @@ func (b *tab) focused(selector string) bool {
 	return b.eval("document.activeElement.matches("+quote(selector)+")") == "true"
 }
 
-// What strangers wrote is text: in the name of the file, in the certificate, in
-// the metadata.
+// Untrusted text is shown as text: in the name of the file, in the certificate, in the metadata.
 func TestCheckMarkup(t *testing.T) {
 	s := startServer(t)
 	const hostile = `<img src=x onerror=alert(1)>`

@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/server/servertest"
 )
 
-// invite has the operator invite somebody; it is the path of the link.
+// invite has the operator invite a person, and returns the path of the link.
 func (s *server) invite(t testing.TB, email, role string) string {
 	t.Helper()
 	cmd := exec.Command(servertest.Binary(t), "console", "invite", email, "--role", role, "--json", "--data", s.Data)
