@@ -243,7 +243,7 @@ func (n *nest) broken(l *report.Layer, f ades.File, kind Kind, err error) {
 		return
 	}
 	if kind == KindCMS {
-		// A broken SignedData does not tell how many signers it had: report the layer as broken
+		// A broken SignedData does not show how many signers it had: report the layer as broken
 		// instead of inventing a signature.
 		why := finding.Of("", err)
 		l.Broken = &why

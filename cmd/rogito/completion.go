@@ -46,7 +46,7 @@ const (
 	choice
 )
 
-// kindOf tells what a value is by what the help calls it.
+// kindOf finds the kind of a value from its name in the help.
 func kindOf(v *kong.Value) kind {
 	called := strings.ToUpper(v.Name)
 	if v.Flag != nil {

@@ -65,7 +65,7 @@ func (c *omiLookup) Run(s *session) error {
 // exitNotFound: nothing is wrong, and nothing there.
 const exitNotFound = 1
 
-// Help tells exit codes.
+// Help lists the exit codes.
 func (omiLookup) Help() string {
 	return example("A place by its degrees, which are written with a point; a municipality by its name, and in it a zone by its code or by words of its description. "+
 		"Exits 0 if there is a zone, 1 if there is none, 3 on an error.",

@@ -140,8 +140,8 @@ func word(r *report.Report) string {
 
 var columns = []string{"path", "verdict", "format", "level", "signers", "qualification", "time", "reason"}
 
-// row is what the table says of a report, behind path and verdict. Of several
-// signatures every cell has something of each.
+// row is the table's columns for a report, behind path and verdict. Of several signatures every
+// cell has something of each.
 func row(r *report.Report, lang paper.Lang) []string {
 	var levels, signers, worth, times []string
 	a := paper.AnswersTo(r, lang)

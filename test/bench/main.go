@@ -81,7 +81,7 @@ type bench struct {
 	out    strings.Builder
 }
 
-// say tells on standard error how far it is.
+// say reports progress on standard error.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }
 
 const (

@@ -392,8 +392,7 @@ func (a *Authority) Settled(ctx context.Context) (bool, error) {
 	return audit.Had(ctx, a.db.Read(), Keys.Kind, "root")
 }
 
-// Register tells the log of the keys and of the authority's own certificates, as
-// far as it does not know them.
+// Register logs the keys and the authority's own certificates, as far as it does not know them.
 func (a *Authority) Register(ctx context.Context, log *audit.Log) error {
 	err := Keys.Catch(ctx, log, func(row *audit.Registered, known bool) bool { return !known || row.Fixed != "" })
 	if err != nil {

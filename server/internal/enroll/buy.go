@@ -90,8 +90,8 @@ func (s *Service) queueCallback(ctx context.Context, tx *store.Tx, c *Certificat
 	})
 }
 
-// Told is what a callback carries that tells of a state of a certificate. A link that is
-// the holder's alone by now is not in it, whatever state it tells of.
+// Told is the body of a callback about a state of a certificate. A link that only the holder may
+// know by now is left out, whatever the state.
 func (s *Service) Told(ctx context.Context, id string, state State) (any, error) {
 	c, err := s.ByID(ctx, id)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Service) Told(ctx context.Context, id string, state State) (any, error)
 	return s.Render(c), nil
 }
 
-// step moves a certificate, says so in the log, and tells the buyer.
+// step moves a certificate to a state, logs that, and informs the buyer.
 func (s *Service) step(ctx context.Context, tx *store.Tx, c *Certificate, to State, why string) error {
 	if err := s.move(ctx, tx, c, to); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// NewsKind is the job that tells a holder what happened to an order.
+// NewsKind is the job that informs a holder of what happened to an order.
 const NewsKind = "holder-news"
 
 // News is a message to a holder. It is in both languages, since theirs is not known.

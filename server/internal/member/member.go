@@ -41,8 +41,8 @@ const (
 // Roles are all of them, the mightiest first.
 var Roles = []Role{Owner, Signer, Reviewer, Reader}
 
-// scopes of the seat of each role. What a scope cannot tell, such as a review from an
-// order, the console tells by the role.
+// scopes of the seat of each role. Where scopes cannot separate two acts, such as a review and an
+// order, the console goes by the role.
 var scopes = map[Role][]string{
 	Owner: {account.AllScopes},
 	Signer: {

@@ -82,7 +82,7 @@ type Accounts interface {
 	Passes() bool
 	// SendCode has a one-time password sent to the holder.
 	SendCode(ctx context.Context, l Login) error
-	// Hello asks whether the service is there, and what it says of itself.
+	// Hello asks whether the service is there, and for its description of itself.
 	Hello(ctx context.Context) (string, error)
 }
 

@@ -185,8 +185,8 @@ func (c *Contract) judge(op *openapi3.Operation, path, method, status string, he
 	return envelope(x, status[0] == '2')
 }
 
-// envelope holds an answer in the envelope to what the document says of it in
-// words, since generators know neither a type of null alone nor one of true.
+// envelope holds an answer in the envelope to its description in the document in words, since
+// generators know neither a type of null alone nor one of true.
 func envelope(x any, good bool) error {
 	m, _ := x.(map[string]any)
 	if m["success"] == nil {

@@ -1,7 +1,7 @@
-// Package check serves the pages that anybody may open: "/", where the doors are,
-// and "/check", where one drops signed files and reads the verdicts. What is
-// dropped is verified as POST /verify does it, and nothing of it is kept: the
-// page that tells the verdicts carries the reports that may be downloaded.
+// Package check serves the pages that anyone may open: "/", which links to the other pages, and
+// "/check", where one drops signed files and reads the verdicts. What is dropped is verified as
+// POST /verify does it, and nothing of it is kept: the page with the verdicts carries the reports
+// that may be downloaded.
 package check
 
 import (

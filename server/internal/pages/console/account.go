@@ -152,7 +152,7 @@ type Health struct {
 	Wrong    map[string]string // what keeps the server from being ready
 }
 
-// Finding is what the doctor says of a part.
+// Finding is the doctor's finding about a part.
 type Finding struct {
 	Part, State, Text, Advice string // state: ok, warning, bad
 }

@@ -68,7 +68,7 @@ type recordPage struct {
 	Remarks    []look.Text // on the visible signature
 }
 
-// trail reads what the log of a record tells of its neighbours and of its stamp.
+// trail reads from the log of a record its neighbours and its stamp.
 func (p *recordPage) trail(kind string, detail []byte) {
 	switch kind {
 	case ledger.KindRetry:

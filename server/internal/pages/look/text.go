@@ -45,13 +45,13 @@ type said struct{ Text }
 
 func (s said) Error() string { return s.English }
 
-// Refusal is a fault that a page tells in both languages.
+// Refusal is a fault with its text in both languages.
 func Refusal(code fault.Code, t Text) *fault.Error {
 	return fault.New(code, "%s", t.English).Because(said{t})
 }
 
-// Sentence says an error in both languages. What is no fault is an accident, of
-// which nothing is told.
+// Sentence is the text of an error in both languages. An error that is no fault is an accident,
+// whose cause is not shown.
 func Sentence(err error) Text {
 	var both said
 	var f *fault.Error

@@ -82,8 +82,8 @@ func (p *Pages) limited(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// compressed lets a handler answer in gzip to those who take it. Nothing on these
-// pages is secret, so its length tells nothing.
+// compressed lets a handler answer in gzip to those who take it. Nothing on these pages is secret,
+// so its length reveals nothing.
 func compressed(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept-Encoding")

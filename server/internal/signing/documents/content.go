@@ -108,7 +108,7 @@ func (x *Set) beginning(src ades.Source) (longest *content) {
 
 var compareBuffers = sync.Pool{New: func() any { return new([2][16 << 10]byte) }}
 
-// begins tells whether a document begins with all of another.
+// begins reports whether a document begins with all of another.
 func begins(whole, part ades.Source) bool {
 	if whole.Size() < part.Size() {
 		return false

@@ -205,8 +205,7 @@ func (x *Set) check(it *Item, d *document) error {
 	return Unsignable(it.Index, err)
 }
 
-// Unsignable turns what a format says of a document into the record's error
-// 113.
+// Unsignable turns a format's error about a document into the record's error 113.
 func Unsignable(index int, err error) error {
 	if err == nil {
 		return nil
