@@ -92,9 +92,9 @@ func TestCheckPages(t *testing.T) {
 	for i, h := range ways {
 		b := open(t, s, h)
 		b.goTo("/")
-		for _, door := range []string{"/check", "/map", "/console/", "/docs"} {
-			if !b.has(`main a[href="` + door + `"]`) {
-				t.Errorf("%+v: no link to %s", h, door)
+		for _, section := range []string{"/check", "/map", "/console/", "/docs"} {
+			if !b.has(`main a[href="` + section + `"]`) {
+				t.Errorf("%+v: no link to %s", h, section)
 			}
 		}
 		b.sound("start")

@@ -29,18 +29,18 @@ const dayMillis = 24 * 60 * 60 * 1000
 
 // holder is whose password or code is judged, and where. A username that does not
 // exist has no certificate.
-type holder struct{ door, account, username, certificate string }
+type holder struct{ namespace, account, username, certificate string }
 
-func (h holder) lock() string { return lockID(h.door, h.account, h.username) }
+func (h holder) lock() string { return lockID(h.namespace, h.account, h.username) }
 
 func (s *Store) holderOf(c *Credential) holder {
-	return holder{s.door, c.AccountID, c.Username, c.ID}
+	return holder{s.namespace, c.AccountID, c.Username, c.ID}
 }
 
 // lockID is the key of a credential's lock, for known and unknown names alike. It is a digest,
 // since people type passwords into the wrong field.
-func lockID(door, account, username string) string {
-	h := sha256.Sum256([]byte(door + account + "\x00" + username))
+func lockID(namespace, account, username string) string {
+	h := sha256.Sum256([]byte(namespace + account + "\x00" + username))
 	return hex.EncodeToString(h[:])
 }
 
@@ -132,7 +132,7 @@ func (s *Store) shut(ctx context.Context, who holder) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		if who.door == "" {
+		if who.namespace == "" {
 			if err := intent.Forbid(ctx, tx, intent.Certificate, who.certificate); err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func (s *Store) shut(ctx context.Context, who holder) error {
 		if s.config.Locked == nil {
 			return nil
 		}
-		return s.config.Locked(ctx, tx, who.account, who.certificate, who.door != "")
+		return s.config.Locked(ctx, tx, who.account, who.certificate, who.namespace != "")
 	})
 }
 
@@ -209,9 +209,9 @@ func (s *Store) Left(ctx context.Context, account, username string) (int, time.D
 // Unlock forgets the failures of a credential.
 func (s *Store) Unlock(ctx context.Context, account, username string) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		for _, door := range []string{"", publicDoor} {
+		for _, namespace := range []string{"", publicNamespace} {
 			for _, statement := range []string{`delete from credential_locks where id = $1`, `delete from credential_attempts where lock_id = $1`} {
-				if _, err := tx.Exec(ctx, statement, lockID(door, account, username)); err != nil {
+				if _, err := tx.Exec(ctx, statement, lockID(namespace, account, username)); err != nil {
 					return err
 				}
 			}

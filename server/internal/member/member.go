@@ -102,7 +102,7 @@ type Parts struct {
 // Service keeps the people of all accounts.
 type Service struct {
 	Parts
-	door *keys.Store
+	guesses *keys.Store // counts wrong passwords and codes
 }
 
 // mostTries is how many wrong passwords or codes in a row lock a person out, for a
@@ -117,7 +117,7 @@ func New(p Parts) *Service {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	s := &Service{Parts: p, door: p.Keys.Door("person", mostTries)}
+	s := &Service{Parts: p, guesses: p.Keys.Guesses("person", mostTries)}
 	p.Accounts.Kin = s.kin
 	return s
 }

@@ -92,7 +92,7 @@ func (f *form) One() *result {
 }
 
 func (p *Pages) blank() *form {
-	return &form{Head: look.Head{Title: look.T("Check a signature", "Verifica una firma"), Door: "/check", Scripts: []string{"check.js"}, Styles: []string{"check.css"}}, Max: p.MaxDocument}
+	return &form{Head: look.Head{Title: look.T("Check a signature", "Verifica una firma"), Section: "/check", Scripts: []string{"check.js"}, Styles: []string{"check.css"}}, Max: p.MaxDocument}
 }
 
 // allowed says whether the caller may verify here, and refuses.

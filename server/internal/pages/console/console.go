@@ -236,8 +236,8 @@ func (d *Desk) maySign(v *visit) bool {
 // healthSegment is no operation: only who may read everything has its scope.
 const healthSegment = "health"
 
-// doors of the console, with what each takes.
-func (d *Desk) doors(v *visit) []look.Link {
+// nav links to the pages of the console that the visitor may open.
+func (d *Desk) nav(v *visit) []look.Link {
 	get := func(segments ...string) bool {
 		return slices.ContainsFunc(segments, func(s string) bool { return d.may(v, http.MethodGet, s) })
 	}
@@ -272,7 +272,7 @@ func (d *Desk) head(v *visit, title look.Text) look.Head {
 	if v.Member != nil {
 		who = v.Member.Called()
 	}
-	return look.Head{Title: title, Door: "/console/", Styles: []string{"desk.css"}, Nav: d.doors(v), Who: who, Leave: "/console/logout"}
+	return look.Head{Title: title, Section: "/console/", Styles: []string{"desk.css"}, Nav: d.nav(v), Who: who, Leave: "/console/logout"}
 }
 
 // local is the address of a page of the console, or empty, so that logging in never leads to

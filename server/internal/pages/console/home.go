@@ -56,7 +56,7 @@ func (p *homePage) Waits() bool {
 }
 
 func (d *Desk) home(v *visit) error {
-	if len(d.doors(v)) < 2 {
+	if len(d.nav(v)) < 2 {
 		return look.Refusal(fault.ScopeLacking, look.T("The token that you logged in with has no scope that a page of the console needs. Log in with another.",
 			"Il token con cui sei entrato non ha permessi per nessuna pagina della console. Accedi con un altro."))
 	}

@@ -35,7 +35,7 @@ var endings = map[string]look.Text{
 }
 
 func (d *Desk) newLogin(r *http.Request, next, why string) *loginPage {
-	p := &loginPage{Head: look.Head{Title: look.T("Log in", "Accedi"), Door: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js", "once.js"}}, Next: local(next)}
+	p := &loginPage{Head: look.Head{Title: look.T("Log in", "Accedi"), Section: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js", "once.js"}}, Next: local(next)}
 	if asked, err := d.Party(r).Request(d.Members.Challenge()); err == nil {
 		p.Asked = asked
 	}
