@@ -24,8 +24,8 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-// mountDesk mounts the pages under /console.
-func (s *Server) mountDesk(a *api.API, site *look.Site) *console.Desk {
+// consolePages makes and mounts the pages under /console.
+func (s *Server) consolePages(a *api.API, site *look.Site) *console.Pages {
 	h := &healthReport{server: s}
 	pages := console.New(console.Parts{
 		Site: site, Accounts: s.accounts, Billing: s.billing, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,

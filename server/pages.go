@@ -115,7 +115,7 @@ func (s *Server) mountConsole(a *api.API, site *look.Site) {
 	quoted := omimap.New(site, s.publications, s.finder(), mapPerMinute)
 	a.Mount("/map", quoted)
 	a.Mount("/map/*", quoted)
-	console := s.mountDesk(a, site)
+	console := s.consolePages(a, site)
 	pages := &check.Pages{Site: site, Public: s.publicCheck(), SignedIn: console.SignedIn, PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
 	pages.Mount(a, s.verification())
 }

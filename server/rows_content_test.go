@@ -32,7 +32,7 @@ type content struct {
 
 	shown, revoked, held issued
 	ordered, unseen      bought
-	seeing, desk         *http.Client
+	seeing, console      *http.Client
 	person               *visitor
 	invited              string
 	waits, done          string // records: that waits for an approval, and one that is signed
@@ -123,7 +123,7 @@ func (x *rowsTried) fill() {
 		x.T.Fatal(err)
 	}
 	x.link = login.URL[strings.Index(login.URL, "/console/"):]
-	x.desk = x.LoggedIn(x.Box.Token).Client
+	x.console = x.LoggedIn(x.Box.Token).Client
 	x.fillMembers(room)
 	if _, err := room.Parts().Billing.Subscribe(ctx, x.own, "GET:*/IT-omi", 10, 0); err != nil {
 		x.T.Fatal(err)
@@ -499,8 +499,8 @@ func (x *rowsTried) signsHash(i int) func() error {
 	}
 }
 
-func (x *rowsTried) visitsDesk() error {
-	resp, err := x.desk.Get(x.URL + "/console/records")
+func (x *rowsTried) visitsConsole() error {
+	resp, err := x.console.Get(x.URL + "/console/records")
 	if err != nil {
 		return err
 	}
@@ -597,7 +597,7 @@ func (x *rowsTried) used() map[string][]rowSubject {
 		"csc_sads":                {{where: `token_id <> ''`, use: x.signsHash(1)}},
 		"csc_hashes":              {{where: `position = 1`, use: x.signsHash(1)}, {where: `position = 0`, use: x.signsHash(0), never: true}},
 		"identification_answers":  {{where: `id is not null`, use: x.answersAgain, never: true}},
-		"console_sessions":        {{where: `hash is not null`, use: x.visitsDesk}},
+		"console_sessions":        {{where: `hash is not null`, use: x.visitsConsole}},
 		"console_links":           {{where: `hash is not null`, use: x.logsIn}},
 		"members":                 {{where: `seat <> ''`, use: x.personVisits}, {where: `seat = ''`, use: x.opensInvitation}},
 	}

@@ -30,7 +30,7 @@ func asked(v *visitor, path, name string) {
 
 // What cannot be undone is asked about first, by a page that names it; a revocation
 // wants a reason, which the log and the authority's list have.
-func TestDeskAsksFirst(t *testing.T) {
+func TestConsoleAsksFirst(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *server.Config) { c.Identify.Demo = true })
 	own, room := s.LoggedIn(s.Box.Token), s.Rooms()

@@ -4,7 +4,7 @@ import "testing"
 
 // Every page that needs a log-in names the roles that may open it, and no other page does.
 func TestEveryPageHasItsRoles(t *testing.T) {
-	mounted := new(Desk).mounted()
+	mounted := new(Pages).mounted()
 	if len(mounted) < 40 {
 		t.Fatalf("only %d pages were found", len(mounted))
 	}
