@@ -299,7 +299,7 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 		if n := len(strings.Fields(got[len(got)-1].Header.Get("webhook-signature"))); n != 2 {
 			t.Errorf("%d secrets sign after four rotations", n)
 		}
-		if n := countRows(s.Rooms(), t, `select count(*) from callback_secrets`); n != 2 {
+		if n := countRows(s.OpenServer(), t, `select count(*) from callback_secrets`); n != 2 {
 			t.Errorf("%d secrets are kept", n)
 		}
 		wg := make(chan int, 8)
@@ -311,7 +311,7 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 				t.Error(got)
 			}
 		}
-		if n := countRows(s.Rooms(), t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
+		if n := countRows(s.OpenServer(), t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
 			t.Errorf("%d secrets are current after rotations at once", n)
 		}
 	}, allow(hook.URL))
@@ -323,22 +323,22 @@ func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
 	dir := t.TempDir()
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"
-	room, err := server.Open(t.Context(), cfg)
+	srv, err := server.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine, err := room.Init(t.Context(), "one@example.org")
+	mine, err := srv.Init(t.Context(), "one@example.org")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := room.CreateAccount(t.Context(), "two@example.org", true)
+	other, err := srv.CreateAccount(t.Context(), "two@example.org", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := room.CreditWallet(t.Context(), mine.Email, "1000"); err != nil {
+	if _, err := srv.CreditWallet(t.Context(), mine.Email, "1000"); err != nil {
 		t.Fatal(err)
 	}
-	room.Close()
+	srv.Close()
 	r := start(t, func(c *server.Config) { c.Data, c.Production = dir, true })
 	cfg.PublicURL = r.URL
 	s := &site{T: t, URL: r.URL, Run: r, Config: cfg, Contract: theContract(t, r.URL), Box: &server.Sandbox{Email: mine.Email, APIKey: mine.APIKey, Token: mine.Token}}

@@ -101,7 +101,7 @@ func TestValuesOfSigningCallsProveNobody(t *testing.T) {
 					if _, err := rogito.Sign(context.Background(), in, &out, &calledKey{chain[0], sign}, options); err != nil {
 						t.Fatalf("%s as %s: %v", way, format, err)
 					}
-					if r, err := s.Rooms().Parts().Verifier.Verify(t.Context(), bytes.NewReader(out.Bytes()), rogito.VerifyOptions{}); err != nil || !r.Valid() {
+					if r, err := s.OpenServer().Parts().Verifier.Verify(t.Context(), bytes.NewReader(out.Bytes()), rogito.VerifyOptions{}); err != nil || !r.Valid() {
 						t.Fatalf("%s as %s: not even a signature: %v", way, format, err)
 					}
 					code, page := s.Upload(link, "signature", map[string][]byte{"document": out.Bytes()})

@@ -79,7 +79,7 @@ func TestPeopleAreIdentified(t *testing.T) {
 			t.Errorf("%s: %s", c.method, verdict.Message)
 		}
 	}
-	if !s.AuditGood(s.Rooms()) {
+	if !s.AuditGood(s.OpenServer()) {
 		t.Error("the audit log and the records do not agree")
 	}
 }

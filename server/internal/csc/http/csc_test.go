@@ -342,7 +342,7 @@ func tokenFor(s *site, scopes ...string) string {
 func strangers(s *site) (token, credential string) {
 	s.T.Helper()
 	token = s.Stranger()
-	storetest.Exec(s.T, s.Rooms().Parts().DB, `update wallets set credit = 1000000000`)
+	storetest.Exec(s.T, s.OpenServer().Parts().DB, `update wallets set credit = 1000000000`)
 	there, box := *s, *s.Box
 	box.Token, there.Box = token, &box
 	return token, there.Issued("automatic", m{}).ID
@@ -409,16 +409,16 @@ func TestCSCChangedSince(t *testing.T) {
 func TestCSCMoney(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ids, c, room := credentials(s), s.CSC("v2"), s.Rooms()
+	ids, c, srv := credentials(s), s.CSC("v2"), s.OpenServer()
 	id := ids["automatic"]
 	algo, hashes := c.AlgoOf(id), digestsOf("a", "b", "c")
 	sad := c.SAD(id, s.Box.Certificates["automatic"].Password, "", hashes)
-	storetest.Exec(t, room.Parts().DB, `update wallets set credit = 60000`) // one signature
+	storetest.Exec(t, srv.Parts().DB, `update wallets set credit = 60000`) // one signature
 	c.Must("signatures/signHash", c.SignBody(id, sad, algo, hashes[:1]))
 	if status, out := c.Post("signatures/signHash", c.SignBody(id, sad, algo, hashes[1:])); status != 402 || out["error"] != "access_denied" {
 		t.Errorf("%d %v", status, out)
 	}
-	storetest.Exec(t, room.Parts().DB, `update wallets set credit = 60000000`)
+	storetest.Exec(t, srv.Parts().DB, `update wallets set credit = 60000000`)
 	c.Must("signatures/signHash", c.SignBody(id, sad, algo, hashes[1:]))
 	if n := len(s.Records()); n != 3 {
 		t.Errorf("%d records", n)
@@ -602,7 +602,7 @@ func TestCSCTwoServers(t *testing.T) {
 	id, pin := ids["eseal"], s.Box.Certificates["eseal"].Password
 	callers := []*cscCaller{s.CSC("v1")}
 	for range 2 {
-		srv := httptest.NewServer(s.Rooms().Handler())
+		srv := httptest.NewServer(s.OpenServer().Handler())
 		t.Cleanup(srv.Close)
 		callers = append(callers, &cscCaller{T: t, URL: srv.URL, V: "v1", Bearer: s.Box.Token})
 	}
@@ -638,8 +638,8 @@ func TestCSCTwoServers(t *testing.T) {
 			}
 		}
 	}
-	room := s.Rooms()
-	if n := field(room, t, `select count(*) from csc_hashes where state = 'USED'`); n != field(room, t, `select count(*) from signatures where state = 'DONE'`) {
+	srv := s.OpenServer()
+	if n := field(srv, t, `select count(*) from csc_hashes where state = 'USED'`); n != field(srv, t, `select count(*) from signatures where state = 'DONE'`) {
 		t.Errorf("%s hashes used", n)
 	}
 }

@@ -33,7 +33,7 @@ func asked(v *visitor, path, name string) {
 func TestConsoleAsksFirst(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *server.Config) { c.Identify.Demo = true })
-	own, room := s.LoggedIn(s.Box.Token), s.Rooms()
+	own, srv := s.LoggedIn(s.Box.Token), s.OpenServer()
 
 	c := s.Issued("automatic", nil)
 	revoke := "/console/certificates/" + c.ID + "/revoke"
@@ -52,10 +52,10 @@ func TestConsoleAsksFirst(t *testing.T) {
 	if p := own.Post(revoke, url.Values{"confirmed": {"true"}, "reason": {"keyCompromise"}}); p.Status != 200 || s.CertificateState(c.ID) != "REVOKED" {
 		t.Fatalf("revoke: %d %s", p.Status, alertOf(p.Text))
 	}
-	if reason, listed := s.Revocation(room, c.ID); reason == nil || *reason != 1 || !listed {
+	if reason, listed := s.Revocation(srv, c.ID); reason == nil || *reason != 1 || !listed {
 		t.Errorf("the authority says %v, listed: %t", reason, listed)
 	}
-	entries, err := room.Parts().Audit.Told(context.Background(), room.Parts().DB.Read(), c.ID, `kind = 'certificate-revoked'`)
+	entries, err := srv.Parts().Audit.Told(context.Background(), srv.Parts().DB.Read(), c.ID, `kind = 'certificate-revoked'`)
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}

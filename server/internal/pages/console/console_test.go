@@ -464,9 +464,9 @@ func TestConsoleSessions(t *testing.T) {
 			}
 		}
 
-		room := s.Rooms()
+		srv := s.OpenServer()
 		write := func(query string) {
-			err := room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error { _, err := tx.Exec(context.Background(), query); return err })
+			err := srv.Parts().DB.Write(context.Background(), func(tx *store.Tx) error { _, err := tx.Exec(context.Background(), query); return err })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -605,7 +605,7 @@ func TestConsoleReviewsAndResends(t *testing.T) {
 // video.
 func watched(s *site, order string) {
 	s.T.Helper()
-	link, err := s.Rooms().ReviewLink(s.T.Context(), order, "reviewer@example.org")
+	link, err := s.OpenServer().ReviewLink(s.T.Context(), order, "reviewer@example.org")
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -618,7 +618,7 @@ func watched(s *site, order string) {
 	if p := v.Post("/console/login", f); p.Path != "/console/certificates/"+order+"/review" || !strings.Contains(p.Text, "<video controls") {
 		s.T.Errorf("the link led to %s: %d", p.Path, p.Status)
 	}
-	if _, err := s.Rooms().ReviewLink(s.T.Context(), order, "other@example.org"); err == nil {
+	if _, err := s.OpenServer().ReviewLink(s.T.Context(), order, "other@example.org"); err == nil {
 		s.T.Error("a link for who is no administrator")
 	}
 }
@@ -761,7 +761,7 @@ func TestConsoleMarkup(t *testing.T) {
 		harmlessPage(t, "order", v.Post("/console/certificates/new", url.Values{"kind": {text}, "givenName": {text}, "email": {text}}))
 		harmlessPage(t, "certificates", v.Get("/console/certificates?done="+url.QueryEscape(text)))
 		harmlessPage(t, "review", v.Get("/console/certificates/"+c.ID+"/review"))
-		made, err := s.Rooms().CreateToken(context.Background(), s.Box.Email, text, []string{"*:*/*"}, 0)
+		made, err := s.OpenServer().CreateToken(context.Background(), s.Box.Email, text, []string{"*:*/*"}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
