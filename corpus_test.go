@@ -263,7 +263,7 @@ func scoped(v *report.View) bool {
 	return len(v.Notes) > 0
 }
 
-// trusting is a verifier that trusts whoever signed the file.
+// trusting is a verifier that trusts the signer of the file, whoever it is.
 func trusting(t testing.TB, c corpus.Case) *rogito.Verifier {
 	store := new(trust.Store)
 	v := &rogito.Verifier{Trust: store}

@@ -291,8 +291,8 @@ func TestTestPackagesStayInTests(t *testing.T) {
 	}
 }
 
-// A PDF that is opened without a context has a budget of its own, which nobody
-// counts, and cannot be stopped.
+// A PDF that is opened without a context has a budget of its own that counts towards no request,
+// and cannot be stopped.
 func TestPDFsAreOpenedInAContext(t *testing.T) {
 	open := regexp.MustCompile(`pdf\.Open\([^\n]*`)
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

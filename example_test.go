@@ -20,7 +20,7 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// people is a PKI for the examples, and somebody in it who signs.
+// people is a PKI for the examples, and a signer in it.
 func people() (*adestest.PKI, *adestest.Actor) {
 	pki, err := adestest.New(time.Now, "")
 	if err != nil {

@@ -172,7 +172,7 @@ func (n *nest) openMail(f ades.File, level int) error {
 		n.facts.Notes = append(n.facts.Notes, finding.MailParts.Problem(f.Name, why))
 	}
 	d := &ades.Document{Format: ades.Mail}
-	if level == 0 { // nobody signed its text
+	if level == 0 { // its text is unsigned
 		d.Parts = append(d.Parts, ades.Part{Kind: ades.ContentPart, Name: "text"})
 	}
 	for _, p := range parts {
@@ -243,7 +243,7 @@ func (n *nest) broken(l *report.Layer, f ades.File, kind Kind, err error) {
 		return
 	}
 	if kind == KindCMS {
-		// A broken SignedData does not tell how many signers it had: report the layer as broken
+		// A broken SignedData does not show how many signers it had: report the layer as broken
 		// instead of inventing a signature.
 		why := finding.Of("", err)
 		l.Broken = &why

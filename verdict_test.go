@@ -208,7 +208,7 @@ func TestVerdictTable(t *testing.T) {
 		{"revoked", ades.LevelT, "2026-03-02", "2026-03-02", true, "INDETERMINATE REVOKED_NO_POE"},
 		{"revoked-crl", ades.LevelB, "2026-03-02", "2026-03-02", true, "INDETERMINATE REVOKED_NO_POE"},
 		{"suspended", ades.LevelB, "2026-03-02", "2026-03-02", true, "INDETERMINATE TRY_LATER"},
-		// Nobody vouches, or nothing is known.
+		// No issuer vouches, or nothing is known.
 		{"unknown-issuer", ades.LevelB, "2026-03-02", "2026-03-02", true, "INDETERMINATE NO_CERTIFICATE_CHAIN_FOUND"},
 		{"no-revocation", ades.LevelB, "2026-03-02", "2026-03-02", true, "INDETERMINATE CERTIFICATE_CHAIN_GENERAL_FAILURE"},
 		{"crl", ades.LevelB, "2026-03-02", "2026-03-02", true, "TOTAL-PASSED"},
@@ -373,8 +373,8 @@ func TestQualification(t *testing.T) {
 			t.Errorf("%s %s %v: %s %s, QC %s, SSCD %s, list %v; %v", row.actor, row.status, row.qualifiers, got.Indication, got.Qualification, got.QCComplianceStatus, got.QCSSCDStatus, got.IssuerTrustedList, got.Errors)
 		}
 	}
-	// A service that was withdrawn before vouches for nobody, and neither
-	// does a list past its NextUpdate.
+	// A service that was withdrawn before vouches for no certificate, and neither does a list past
+	// its NextUpdate.
 	doc := s.sign("cades", "good", ades.LevelLT, 0)
 	v := &rogito.Verifier{Trust: &trust.Store{Lists: s.lists("withdrawn")}, Now: func() time.Time { return s.now }}
 	if got := s.verdict(v, doc, time.Time{}); got.OverallVerified || got.Signatures[0].Qualification != report.NA {

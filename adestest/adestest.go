@@ -4,9 +4,8 @@
 // revocation lists. Everything in it is real but the trust: certificates,
 // answers and tokens are made by the same code that a service would use.
 //
-// [New] builds it without a socket; [Start] puts it on loopback as well, so
-// that strangers (other validators) can ask it for revocation data. The clock
-// is an argument.
+// [New] builds it without a socket; [Start] puts it on loopback as well, so that other validators
+// can ask it for revocation data. The clock is an argument.
 package adestest
 
 import (

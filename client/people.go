@@ -74,8 +74,8 @@ type PeopleRequest struct {
 	IdempotencyKey string
 }
 
-// Ask asks people to sign. The record that comes back has the link of each; it is DONE
-// once all have signed, which callbacks tell, and [Client.Wait] waits for.
+// Ask asks people to sign. The record that comes back has the link of each; it is DONE once all
+// have signed, which callbacks report, and [Client.Wait] waits for.
 func (c *Client) Ask(ctx context.Context, r PeopleRequest) (*Record, error) {
 	people := r.Signers
 	if people == nil {

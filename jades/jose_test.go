@@ -11,8 +11,8 @@ import (
 	"rogito.dev/rogito/jades"
 )
 
-// A library of strangers takes our values, in every form and with every key, and
-// gets the content that was signed; and we take theirs.
+// An independent JOSE library takes our values, in every form and with every key, and gets the
+// content that was signed; and we take its values.
 func TestValuesByGoJOSE(t *testing.T) {
 	pki := newPKI(t)
 	all := []jose.SignatureAlgorithm{

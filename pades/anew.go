@@ -37,17 +37,17 @@ func (o settings) signable(ctx context.Context, src ades.Source) (ades.Source, [
 	if o.AsIs {
 		return nil, nil, ades.Malformed("PDF", "", "it would have to be written anew before it is signed: %s", why[0])
 	}
-	var room Spool = new(memory)
+	var spool Spool = new(memory)
 	if o.Spool != nil {
-		room = o.Spool()
+		spool = o.Spool()
 	}
-	switch err := Anew(ctx, room, src, o.Password); {
+	switch err := Anew(ctx, spool, src, o.Password); {
 	case errors.Is(err, ErrForbidden) && found != nil && found.rights:
 		return found.asItIs(src)
 	case err != nil:
 		return nil, nil, err
 	}
-	copied := room.Source()
+	copied := spool.Source()
 	if found, err = Examine(ctx, copied, o.Password); err != nil {
 		return nil, nil, fmt.Errorf("written anew: %w", err)
 	}

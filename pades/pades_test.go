@@ -23,7 +23,7 @@ import (
 
 var ctx = context.Background()
 
-// signed signs a document as somebody of the cast.
+// signed signs a document as one actor of the PKI.
 func signed(t testing.TB, pki *adestest.PKI, doc []byte, level ades.Level, o Options) []byte {
 	t.Helper()
 	a := pki.Actor(t, "p256")

@@ -52,7 +52,7 @@ func TestKeyTable(t *testing.T) {
 	}
 }
 
-// Facts that name nobody and nothing do not make the judge fall over.
+// Empty facts do not make the judge fall over.
 func TestEmptyFacts(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, f := range []*report.Facts{

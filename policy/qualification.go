@@ -136,7 +136,7 @@ func evaluate(p *report.Period, leaf *report.Certificate, issued time.Time) qual
 	return q
 }
 
-// claims returns what the certificate says of itself.
+// claims returns what the certificate states about itself.
 func claims(leaf *report.Certificate, issued time.Time) (q qualified) {
 	if leaf.QC != nil {
 		q.qc, q.device = leaf.QC.Compliance, leaf.QC.SSCD

@@ -18,7 +18,7 @@ func TestUnableToStore(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := newSite(t, func(c *server.Config) { c.Database = database })
-		room, id := s.Rooms(), s.Waiting()
+		srv, id := s.OpenServer(), s.Waiting()
 		blobs := filepath.Join(s.Config.Data, "blobs")
 		if err := os.Rename(blobs, blobs+" away"); err != nil {
 			t.Fatal(err)
@@ -31,9 +31,9 @@ func TestUnableToStore(t *testing.T) {
 			t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.Code())
 		}
 		await.Never(t, 2500*time.Millisecond, "begun", func() bool {
-			return countRows(room, t, fmt.Sprintf(`select starts from signatures where id = '%s'`, id)) != 0
+			return countRows(srv, t, fmt.Sprintf(`select starts from signatures where id = '%s'`, id)) != 0
 		})
-		if n := countRows(room, t, `select count(*) from signing_intents`); n != 0 {
+		if n := countRows(srv, t, `select count(*) from signing_intents`); n != 0 {
 			t.Errorf("a key was to be used %d times", n)
 		}
 		if err := os.Rename(blobs+" away", blobs); err != nil {

@@ -71,8 +71,8 @@ func dial(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-// Connections that say nothing, or nothing more, are capped, and whoever has
-// something to say finds room. Ten thousand of them in the long version.
+// Connections that say nothing, or nothing more, are capped, and clients that do send find room.
+// Ten thousand of them in the long version.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	most, idle := 200, 600
 	if soaking() {
@@ -118,8 +118,8 @@ func alive(conns []net.Conn) (n int) {
 	return n
 }
 
-// Headers that come a byte at a time are cut off after ten seconds, and nobody
-// else notices.
+// Headers that come a byte at a time are cut off after ten seconds, and other clients do not
+// notice.
 func TestSlowLoris(t *testing.T) {
 	await.All(t)
 	t.Parallel()

@@ -36,7 +36,7 @@ func harmless(t *testing.T, name string, h http.Header, page string) {
 	}
 }
 
-// hostileSigner signs a text by somebody with a dangerous name.
+// hostileSigner signs a text in the name of a signer with markup in it.
 func hostileSigner(t *testing.T, name string) []byte {
 	t.Helper()
 	key, err := ca.NewKey("P-256")
@@ -155,15 +155,15 @@ func TestVerifiedIsNotKept(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, sitetest.Alone(t))
 	doc := s.Download(s.Sign(b64(append(bytes.Repeat([]byte("canary-of-verification "), 100_000), sitetest.SampleTXT...))).ID, "signedDocument")
-	room := s.Rooms()
+	srv := s.OpenServer()
 	blobs := func() (n int) {
-		if err := room.Parts().Blobs.List(context.Background(), time.Now().Add(day), func(string) error { n++; return nil }); err != nil {
+		if err := srv.Parts().Blobs.List(context.Background(), time.Now().Add(day), func(string) error { n++; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
 	records := func() (n int) {
-		if err := room.Parts().DB.Read().QueryRow(context.Background(), `select count(*) from signature_files`).Scan(&n); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(context.Background(), `select count(*) from signature_files`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n

@@ -138,7 +138,7 @@ func (a *folderArchive) put(_ context.Context, name string, data *os.File) error
 	})
 }
 
-// bucketArchive keeps exports under object lock, where nobody can delete them for a time.
+// bucketArchive keeps exports under object lock, which keeps them from being deleted for a time.
 type bucketArchive struct {
 	lockedBucket
 	lock time.Duration

@@ -22,13 +22,13 @@ func TestAuditIsExported(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "exports")
 	s := newSite(t, func(c *server.Config) { c.Audit.Export = dir })
-	room := s.Rooms()
+	srv := s.OpenServer()
 	var first string
 	for range await.Within(await.Limit) {
 		if first != "" {
 			break
 		}
-		if all, _ := room.Exports(t.Context()); len(all) > 0 {
+		if all, _ := srv.Exports(t.Context()); len(all) > 0 {
 			first = slices.Sorted(maps.Keys(all))[0]
 		}
 	}
@@ -37,19 +37,19 @@ func TestAuditIsExported(t *testing.T) {
 	}
 	for range 2 {
 		s.Sign(b64(sitetest.SampleTXT))
-		if err := room.ExportNow(t.Context()); err != nil {
+		if err := srv.ExportNow(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := room.Exports(t.Context())
+	all, err := srv.Exports(t.Context())
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%v %v", all, err)
 	}
 	newest := slices.Max(slices.Collect(maps.Keys(all)))
-	if err := room.ExportNow(t.Context()); err != nil {
+	if err := srv.ExportNow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := room.Exports(t.Context()); len(again) != 3 || again[newest].IsZero() {
+	if again, _ := srv.Exports(t.Context()); len(again) != 3 || again[newest].IsZero() {
 		t.Errorf("nothing happened, and something was written: %v", again)
 	}
 	var parts []io.Reader
@@ -62,11 +62,11 @@ func TestAuditIsExported(t *testing.T) {
 		assertMode(t, f.Name(), 0o600)
 		parts = append(parts, f)
 	}
-	res, err := server.VerifyExport(room.Parts().Checkpointer.Public, parts...)
+	res, err := server.VerifyExport(srv.Parts().Checkpointer.Public, parts...)
 	if err != nil || res.Bad != nil {
 		t.Fatalf("%+v %v", res, err)
 	}
-	if size, err := room.Parts().Audit.Size(t.Context()); err != nil || res.Entries != size {
+	if size, err := srv.Parts().Audit.Size(t.Context()); err != nil || res.Entries != size {
 		t.Errorf("%d of %d entries: %v", res.Entries, size, err)
 	}
 	if f := s.Examine(true)["audit export"]; f.State != doctor.FindingOK {
@@ -74,8 +74,8 @@ func TestAuditIsExported(t *testing.T) {
 	}
 }
 
-// In a bucket with object lock nobody takes an export back; in one without, the
-// operator is told.
+// In a bucket with object lock an export cannot be taken back; in one without, the operator is
+// told.
 func TestAuditIsExportedToABucket(t *testing.T) {
 	t.Parallel()
 	bucket := storetest.LockedS3(t)
@@ -83,11 +83,11 @@ func TestAuditIsExportedToABucket(t *testing.T) {
 	s := newSite(t, func(c *server.Config) {
 		c.Audit.Export, c.S3.AccessKey, c.S3.SecretKey = at, bucket.AccessKey, bucket.SecretKey
 	})
-	room := s.Rooms()
-	if err := room.ExportNow(t.Context()); err != nil {
+	srv := s.OpenServer()
+	if err := srv.ExportNow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := room.Exports(t.Context()); err != nil || len(all) == 0 {
+	if all, err := srv.Exports(t.Context()); err != nil || len(all) == 0 {
 		t.Errorf("%v %v", all, err)
 	}
 	if f := s.Examine(true)["audit export"]; f.State != doctor.FindingOK {

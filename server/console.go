@@ -24,8 +24,8 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-// mountDesk mounts the pages under /console.
-func (s *Server) mountDesk(a *api.API, site *look.Site) *console.Desk {
+// consolePages makes and mounts the pages under /console.
+func (s *Server) consolePages(a *api.API, site *look.Site) *console.Pages {
 	h := &healthReport{server: s}
 	pages := console.New(console.Parts{
 		Site: site, Accounts: s.accounts, Billing: s.billing, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
@@ -74,7 +74,7 @@ func (s *Server) listsEnding() (all []console.ListEnd) {
 	return all
 }
 
-// Invitation is a link that lets somebody in as a person of an account.
+// Invitation is a link that lets a person into the console of an account.
 type Invitation struct {
 	Email   string    `json:"email"`
 	Role    string    `json:"role"`
@@ -84,8 +84,8 @@ type Invitation struct {
 	Mailed  bool      `json:"mailed"`
 }
 
-// ConsoleInvite invites somebody to the console of an account; without an e-mail address, of
-// the sandbox's account or the only one. A person who already belongs to it gets a new link.
+// ConsoleInvite invites a person to the console of an account; without an e-mail address, of the
+// sandbox's account or the only one. A person who already belongs to it gets a new link.
 func (s *Server) ConsoleInvite(ctx context.Context, email, name, role, of string) (*Invitation, error) {
 	all, err := s.accounts.List(ctx)
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room, other := s.Rooms(), "Bearer "+s.OtherToken()
+		srv, other := s.OpenServer(), "Bearer "+s.OtherToken()
 		options := func(set m) func(id string) {
 			return func(id string) {
 				o := m{"level": "B", "hashAlgorithm": "SHA256", "page": 1, "parallelSignature": true, "timestampHashAlgo": "SHA256", "timezone": "UTC"}
-				if text := field(room, t, `select options from signatures where id = $1`, id); text != "" { // else they are these
+				if text := field(srv, t, `select options from signatures where id = $1`, id); text != "" { // else they are these
 					o = m{}
 					if err := json.Unmarshal([]byte(text), &o); err != nil {
 						t.Fatal(err)
@@ -35,11 +35,11 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				execute(room, t, `update signatures set options = $1 where id = $2`, string(text), id)
+				execute(srv, t, `update signatures set options = $1 where id = $2`, string(text), id)
 			}
 		}
 		column := func(set string) func(id string) {
-			return func(id string) { execute(room, t, `update signatures set `+set+` where id = $1`, id) }
+			return func(id string) { execute(srv, t, `update signatures set `+set+` where id = $1`, id) }
 		}
 		victim := s.Waiting()
 		for name, change := range map[string]func(id string){
@@ -54,17 +54,17 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 			"more time for it":       column(`approval_until = approval_until + 86400000`),
 			"the secrets of another": column(`secret = (select secret from signatures where id = '` + victim + `')`),
 			"another certificate": func(id string) {
-				execute(room, t, `update signatures set certificate_id = $1 where id = $2`, field(room, t, `select certificate_id from signatures where id = $1`, victim), id)
+				execute(srv, t, `update signatures set certificate_id = $1 where id = $2`, field(srv, t, `select certificate_id from signatures where id = $1`, victim), id)
 			},
 			"a picture": func(id string) {
-				execute(room, t, `insert into signature_files (id, signature_id, role, sha256, blob, created_at)
+				execute(srv, t, `insert into signature_files (id, signature_id, role, sha256, blob, created_at)
 					select id, signature_id, 'image', sha256, blob, created_at from signature_files where signature_id = $1 and role = 'input'`, id)
 			},
 			"another document to sign": func(id string) {
-				execute(room, t, `update signature_files set blob = (select blob from signature_files where signature_id = $2 and role = 'input') where signature_id = $1 and role = 'input'`, id, victim)
+				execute(srv, t, `update signature_files set blob = (select blob from signature_files where signature_id = $2 and role = 'input') where signature_id = $1 and role = 'input'`, id, victim)
 			},
 			"another name": func(id string) {
-				execute(room, t, `update signature_files set label = 'b.pdf' where signature_id = $1`, id)
+				execute(srv, t, `update signature_files set label = 'b.pdf' where signature_id = $1`, id)
 			},
 		} {
 			id := s.Waiting()
@@ -72,12 +72,12 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 			if a := s.Do("POST", "/approvals/"+id, nil, "Authorization", other); a.Status == 200 {
 				t.Errorf("%s: it is approved", name)
 			}
-			// Somebody who has an approval for it, given before the change, gets no further.
-			execute(room, t, `update signatures set approval = 'APPROVED', lease_until = 1, updated_at = 1 where id = $1`, id)
-			if err := sweep(room.Parts().Signing); err != nil {
+			// An approval that was given before the change does not help.
+			execute(srv, t, `update signatures set approval = 'APPROVED', lease_until = 1, updated_at = 1 where id = $1`, id)
+			if err := sweep(srv.Parts().Signing); err != nil {
 				t.Fatal(err)
 			}
-			if n := field(room, t, `select cast(count(*) as text) from signing_intents where signature_id = $1`, id); n != "0" {
+			if n := field(srv, t, `select cast(count(*) as text) from signing_intents where signature_id = $1`, id); n != "0" {
 				t.Errorf("%s: a key was used", name)
 			}
 		}
@@ -96,8 +96,8 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 func TestDatabaseDoesNotRead(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
-		made, err := room.CreateAccount(context.Background(), "other@example.org", false)
+		srv := s.OpenServer()
+		made, err := srv.CreateAccount(context.Background(), "other@example.org", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +113,8 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 		}
 		secret := "a contract that nobody else may read"
 		r := s.Sign(b64([]byte(secret)), m{"callback": m{"url": "https://a.example/hook", "headers": m{"Authorization": "Bearer canary"}}})
-		victim := field(room, t, `select account_id from signatures where id = $1`, r.ID)
-		me := field(room, t, `select id from accounts where email = 'other@example.org'`)
+		victim := field(srv, t, `select account_id from signatures where id = $1`, r.ID)
+		me := field(srv, t, `select id from accounts where email = 'other@example.org'`)
 		if a := s.Do("GET", "/callbacks/secret", nil); a.Status != 200 {
 			t.Fatal(a.Message)
 		}
@@ -129,23 +129,23 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 		a := s.Do("POST", "/EU-QES_automatic", m{"inputDocuments": b64([]byte("mine")), "certificateUsername": "nobody", "certificatePassword": "nothing"}, own...)
 		mine := s.Record(a).ID
 		for _, role := range []string{"input", "signed"} {
-			execute(room, t, `insert into signature_files (id, signature_id, role, md5, sha256, size, extension, name, blob, created_at)
+			execute(srv, t, `insert into signature_files (id, signature_id, role, md5, sha256, size, extension, name, blob, created_at)
 				select id, $1, 'signed', md5, sha256, size, extension, name, blob, created_at from signature_files where signature_id = $2 and role = $3`, mine, r.ID, role)
-			execute(room, t, `update signatures set state = 'DONE' where id = $1`, mine)
+			execute(srv, t, `update signatures set state = 'DONE' where id = $1`, mine)
 			sees("the blob of the "+role+" document", "/signatures/"+mine+"/signedDocument", own...)
-			execute(room, t, `delete from signature_files where signature_id = $1`, mine)
+			execute(srv, t, `delete from signature_files where signature_id = $1`, mine)
 		}
-		execute(room, t, `update signatures set account_id = $1 where id = $2`, me, r.ID)
+		execute(srv, t, `update signatures set account_id = $1 where id = $2`, me, r.ID)
 		sees("the record in another account", "/signatures/"+r.ID+"/signedDocument", own...)
-		execute(room, t, `update signatures set account_id = $1 where id = $2`, victim, r.ID)
+		execute(srv, t, `update signatures set account_id = $1 where id = $2`, victim, r.ID)
 
-		execute(room, t, `insert into callback_secrets (id, account_id, secret, created_at) select 'z' || id, $1, secret, created_at from callback_secrets where account_id = $2`, me, victim)
+		execute(srv, t, `insert into callback_secrets (id, account_id, secret, created_at) select 'z' || id, $1, secret, created_at from callback_secrets where account_id = $2`, me, victim)
 		sees("the secret of callbacks", "/callbacks/secret", own...)
-		execute(room, t, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at)
+		execute(srv, t, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at)
 			select 'aaaaaaaaaaaaaaaaaaaaaaaa', $1, scope, record_id, url, method, field, headers, state, reached_at, retry, webhook_id, created_at from callbacks where account_id = $2 limit 1`, me, victim)
 		sees("a body of callbacks", "/callbacks/aaaaaaaaaaaaaaaaaaaaaaaa", own...)
-		d := field(room, t, `select id from callbacks where account_id = $1 limit 1`, victim)
-		execute(room, t, `update callbacks set url = 'https://b.example/hook' where id = $1`, d)
+		d := field(srv, t, `select id from callbacks where account_id = $1 limit 1`, victim)
+		execute(srv, t, `update callbacks set url = 'https://b.example/hook' where id = $1`, d)
 		if a := s.Do("POST", "/callbacks/"+d+"/resend", nil); a.Status == 200 {
 			t.Error("a delivery is sent to another address, with its headers")
 		}
@@ -153,7 +153,7 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 		// Tokens: what they are and may do is theirs.
 		id := func(token string) string {
 			t.Helper()
-			return field(room, t, `select id from tokens where last_four = $1 and account_id = $2`, token[len(token)-4:], me)
+			return field(srv, t, `select id from tokens where last_four = $1 and account_id = $2`, token[len(token)-4:], me)
 		}
 		for name, set := range map[string]string{
 			"another account":        `account_id = '` + victim + `'`,
@@ -168,19 +168,19 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 			"without a keyed digest": `mac = ''`,
 		} {
 			n := token()
-			execute(room, t, `update tokens set `+set+` where id = $1`, id(n))
+			execute(srv, t, `update tokens set `+set+` where id = $1`, id(n))
 			if a := s.Do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
 				t.Errorf("a token with %s: %d %s", name, a.Status, a.Data)
 			}
 		}
 		n := token()
-		hash := rawField(room, t, `select hash from tokens where id = $1`, id(n))
-		execute(room, t, `delete from tokens where id = $1`, id(n))
-		execute(room, t, `update tokens set hash = $1 where id = (select max(id) from tokens where account_id = $2)`, hash, victim)
+		hash := rawField(srv, t, `select hash from tokens where id = $1`, id(n))
+		execute(srv, t, `delete from tokens where id = $1`, id(n))
+		execute(srv, t, `update tokens set hash = $1 where id = (select max(id) from tokens where account_id = $2)`, hash, victim)
 		if a := s.Do("GET", "/wallet", nil, "Authorization", "Bearer "+n); a.Status != 401 {
 			t.Errorf("the own secret in another's token: %d %s", a.Status, a.Data)
 		}
-		execute(room, t, `update accounts set key_hash = $1 where id = $2`, rawField(room, t, `select key_hash from accounts where id = $1`, me), victim)
+		execute(srv, t, `update accounts set key_hash = $1 where id = $2`, rawField(srv, t, `select key_hash from accounts where id = $1`, me), victim)
 		basic := base64.StdEncoding.EncodeToString([]byte(s.Box.Email + ":" + made.APIKey))
 		if a := s.Do("GET", "/wallet", nil, "Authorization", "Basic "+basic); a.Status != 401 {
 			t.Errorf("the own key in another's account: %d %s", a.Status, a.Data)
@@ -193,7 +193,7 @@ func TestDatabaseDoesNotRead(t *testing.T) {
 func TestDatabaseDoesNotBringBack(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		call := func(method, path string, body any) {
 			t.Helper()
 			if a := s.Do(method, path, body); a.Status != 200 {
@@ -201,11 +201,11 @@ func TestDatabaseDoesNotBringBack(t *testing.T) {
 			}
 		}
 		keep := func(h issued) func() {
-			sealed, totp := rawField(room, t, `select sealed from credentials where id = $1`, h.ID), rawField(room, t, `select totp from credentials where id = $1`, h.ID)
+			sealed, totp := rawField(srv, t, `select sealed from credentials where id = $1`, h.ID), rawField(srv, t, `select totp from credentials where id = $1`, h.ID)
 			return func() {
-				execute(room, t, `update credentials set sealed = $1, totp = $2, totp_step = 0 where id = $3`, sealed, totp, h.ID)
-				execute(room, t, `update certificates set state = 'DONE' where id = $1`, h.ID)
-				execute(room, t, `update authority_issued set revoked_at = 0, reason = 0 where certificate_id = $1`, h.ID)
+				execute(srv, t, `update credentials set sealed = $1, totp = $2, totp_step = 0 where id = $3`, sealed, totp, h.ID)
+				execute(srv, t, `update certificates set state = 'DONE' where id = $1`, h.ID)
+				execute(srv, t, `update authority_issued set revoked_at = 0, reason = 0 where certificate_id = $1`, h.ID)
 			}
 		}
 		sign := func(h issued, kind, code string) int {
@@ -253,8 +253,8 @@ func TestDatabaseDoesNotBringBack(t *testing.T) {
 		if n := sign(h, "otp", code); n != 116 {
 			t.Errorf("a used code: %d", n)
 		}
-		err := room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
-			return room.Parts().Keys.Enrol(context.Background(), tx, h.ID, keys.NewTOTPSecret())
+		err := srv.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
+			return srv.Parts().Keys.Enrol(context.Background(), tx, h.ID, keys.NewTOTPSecret())
 		})
 		if err != nil {
 			t.Fatal(err)

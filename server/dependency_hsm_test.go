@@ -82,7 +82,7 @@ func TestPKCS11GoneAndBack(t *testing.T) {
 // told of in the audit log and by the doctor, and asked again.
 func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	s, token, who := tokenSite(t, 0)
-	ctx, room := context.Background(), s.Rooms()
+	ctx, srv := context.Background(), s.OpenServer()
 	label := ""
 	revoke := func() string {
 		t.Helper()
@@ -91,13 +91,13 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 			t.Fatalf("%d %s", r.Number(), deref(r.ErrorMessage))
 		}
 		var id string
-		if err := room.Parts().DB.Read().QueryRow(ctx, `select certificate_id from signatures where id = $1`, r.ID).Scan(&id); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(ctx, `select certificate_id from signatures where id = $1`, r.ID).Scan(&id); err != nil {
 			t.Fatal(err)
 		}
-		if err := room.Parts().DB.Read().QueryRow(ctx, `select token_key from credentials where id = $1`, id).Scan(&label); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(ctx, `select token_key from credentials where id = $1`, id).Scan(&label); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := room.Parts().Token.Find(label); err != nil {
+		if _, err := srv.Parts().Token.Find(label); err != nil {
 			t.Fatal(err)
 		}
 		if a := s.Do("POST", "/certificates/"+id+"/revoke", nil); a.Status != 200 || s.CertificateState(id) != "REVOKED" {
@@ -109,7 +109,7 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 		return id
 	}
 	kept := func() bool {
-		_, err := room.Parts().Token.Find(label)
+		_, err := srv.Parts().Token.Find(label)
 		return err == nil
 	}
 	told := func() bool {
@@ -118,20 +118,20 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	}
 	token.DestroyAnswer.Store(pkcs11.CKR_ACTION_PROHIBITED)
 	id := revoke()
-	if n := countRows(room, t, `select count(*) from audit_events where kind = 'certificate-key-kept' and record_id = '`+id+`'`); n != 1 {
+	if n := countRows(srv, t, `select count(*) from audit_events where kind = 'certificate-key-kept' and record_id = '`+id+`'`); n != 1 {
 		t.Errorf("%d events tell of a key that was kept", n)
 	}
 	if !told() {
 		t.Error("the doctor does not tell of a key that was kept")
 	}
 	token.DestroyAnswer.Store(0)
-	if err := room.Parts().Enroll.Tidy(ctx); err != nil {
+	if err := srv.Parts().Enroll.Tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if told() {
 		t.Error("the doctor tells of a key that was destroyed when it was asked again")
 	}
-	if n := countRows(room, t, `select count(*) from credentials where token_key <> '' and id = '`+id+`'`); n != 0 {
+	if n := countRows(srv, t, `select count(*) from credentials where token_key <> '' and id = '`+id+`'`); n != 0 {
 		t.Error("the key still counts as kept")
 	}
 	if kept() {

@@ -141,9 +141,9 @@ func TestStaleListsAreNotBelieved(t *testing.T) {
 	}
 }
 
-// One broken list does not take the others with it: an altered one, a stale
-// one, one that is not there, one of another country, one of a stranger. Each
-// shows in the metrics. Greece is EL there and GR elsewhere.
+// One broken list does not take the others with it: an altered one, a stale one, one that is not
+// there, one of another country, one signed by an unknown key. Each shows in the metrics. Greece is
+// EL there and GR elsewhere.
 func TestBrokenListsFailAlone(t *testing.T) {
 	t.Parallel()
 	countries := []string{"AT", "BE", "DE", "EL", "ES", "FR", "IT", "PL"}

@@ -76,9 +76,8 @@ func describedOperation(t *testing.T, name string, o object, tags map[string]boo
 	}
 }
 
-// What strangers' tools found undocumented is documented: an answer in another
-// form, a key whose record is gone, what a path takes, and what is no refusal
-// although a client may think so.
+// What API testing tools found undocumented is documented: an answer in another form, a key whose
+// record is gone, what a path takes, and what is no refusal although a client may think so.
 func TestDocumentSaysWhatIsAnswered(t *testing.T) {
 	t.Parallel()
 	doc := readDocument(t, start(t, nil).URL+"/openapi.json")

@@ -20,7 +20,7 @@ import (
 type remoteBucket struct {
 	location storetest.Bucket
 	state    atomic.Int32
-	room     atomic.Int32 // how many more it takes when it is full
+	left     atomic.Int32 // how many more it takes when it is full
 }
 
 const (
@@ -45,7 +45,7 @@ func newRemoteBucket(t *testing.T) *remoteBucket {
 				panic(http.ErrAbortHandler)
 			case bucketFull, bucketSly:
 				probe := b.state.Load() == bucketSly && strings.HasSuffix(r.URL.Path, "/probe")
-				if r.Method == http.MethodPut && !probe && b.room.Add(-1) < 0 {
+				if r.Method == http.MethodPut && !probe && b.left.Add(-1) < 0 {
 					_, _ = io.Copy(io.Discard, r.Body)
 					w.WriteHeader(http.StatusInsufficientStorage)
 					return
@@ -139,7 +139,7 @@ func TestBucketFull(t *testing.T) {
 	t.Parallel()
 	b := newRemoteBucket(t)
 	s := newSite(t, b.on(""))
-	id, room := s.Waiting(), s.Rooms()
+	id, srv := s.Waiting(), s.OpenServer()
 	b.state.Store(bucketFull)
 	s.Becomes(http.StatusServiceUnavailable, "blobs")
 	if a := s.Do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.OtherToken()); a.Status != 200 {
@@ -149,7 +149,7 @@ func TestBucketFull(t *testing.T) {
 		t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.Code())
 	}
 	s.Becomes(http.StatusServiceUnavailable, "blobs")
-	if n := storetest.Count(t, room.Parts().DB, `select count(*) from signing_intents`); n != 0 {
+	if n := storetest.Count(t, srv.Parts().DB, `select count(*) from signing_intents`); n != 0 {
 		t.Errorf("the key was used %d times", n)
 	}
 	b.state.Store(bucketThere)
@@ -182,7 +182,7 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		b := newRemoteBucket(t)
 		s := newSite(t, b.on(database))
-		room := s.Rooms()
+		srv := s.OpenServer()
 		for i, one := range cases {
 			if database != "" && i > 1 {
 				break // formats are all the same to it
@@ -192,7 +192,7 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 			send := func() *answer {
 				return s.Do("POST", "/EU-QES_automatic", s.Body(one.docs, optionsOf(o)), "Idempotency-Key", one.name)
 			}
-			b.room.Store(one.puts)
+			b.left.Store(one.puts)
 			b.state.Store(bucketSly)
 			switch a := send(); {
 			case one.later && a.Status != 200:
@@ -201,7 +201,7 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 				t.Errorf("%s: in the call: %d/%d %s, want 503 with 105", one.name, a.Status, a.Code(), a.Message)
 			}
 			id, _ := s.Records()[0]["id"].(string)
-			count := func(query string) int64 { return storetest.Count(t, room.Parts().DB, query, id) }
+			count := func(query string) int64 { return storetest.Count(t, srv.Parts().DB, query, id) }
 			pauses := map[int64]bool{} // it is given back with what was made, and tried again
 			for range await.Within(await.Limit) {
 				if len(pauses) == 2 {
@@ -228,7 +228,7 @@ func TestSignatureIsNeverThrownAway(t *testing.T) {
 				t.Errorf("%s: asked again: %s %s", one.name, again.ID, again.State)
 			}
 		}
-		if res, err := room.VerifyAudit(t.Context()); err != nil || res.Bad != nil {
+		if res, err := srv.VerifyAudit(t.Context()); err != nil || res.Bad != nil {
 			t.Errorf("audit: %v %v", err, res)
 		}
 	})
@@ -243,7 +243,7 @@ func TestRemoteSignatureIsNeverThrownAway(t *testing.T) {
 	c := s.Remote("automatic", "p256", "1234")
 	for name, docs := range map[string][]string{"one": {b64(sitetest.SamplePDF)}, "several": {b64(sitetest.SamplePDF), b64([]byte("plain")), b64([]byte("more"))}} {
 		body := m{"inputDocuments": docs, "certificateUsername": c.Username, "certificatePassword": c.Password, "options": m{"batch": len(docs) > 1}}
-		b.room.Store(int32(len(docs)))
+		b.left.Store(int32(len(docs)))
 		b.state.Store(bucketSly)
 		if a := s.Do("POST", "/EU-QES_automatic", body); a.Status != 503 || a.Code() != 105 {
 			t.Errorf("%s: in the call: %d/%d, want 503 with 105", name, a.Status, a.Code())

@@ -116,8 +116,8 @@ func TestDatabaseGoesAway(t *testing.T) {
 		seen[id] = true
 		ids = append(ids, id)
 	}
-	// A call that waits may be told that it failed, and its price comes back; what
-	// nobody waits for is done in the end.
+	// A call that waits may be told that it failed, and its price comes back; a record without a
+	// waiting call is finished in the end.
 	failed := 0
 	for _, id := range ids {
 		if r := recordOf(p, id); waited[id] && r != nil && r.State == "ERROR" && r.Number() == 119 {
@@ -142,14 +142,14 @@ func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)
-		room, ctx := s.Rooms(), context.Background()
+		srv, ctx := s.OpenServer(), context.Background()
 
 		// One-time passwords are counted in steps that only go up.
 		c := s.Box.Certificates["otp"]
 		at := func(d time.Duration) *keys.Store {
-			return keys.NewStore(room.Parts().DB, keys.NewVault(room.Parts().Master, keys.VaultConfig{}), room.Parts().Master, keys.Config{Now: after(d), Log: room.Parts().Audit})
+			return keys.NewStore(srv.Parts().DB, keys.NewVault(srv.Parts().Master, keys.VaultConfig{}), srv.Parts().Master, keys.Config{Now: after(d), Log: srv.Parts().Audit})
 		}
-		account := sandboxAccount(room, t)
+		account := sandboxAccount(srv, t)
 		use := func(d time.Duration) error {
 			store := at(d)
 			cred, err := store.Authenticate(ctx, account, c.Username, c.Password)
@@ -172,7 +172,7 @@ func TestClockJumps(t *testing.T) {
 		}
 
 		// A certificate is not good before its time, whatever the clock was.
-		early := signingWith(room, signing.Config{Now: after(-48 * time.Hour)})
+		early := signingWith(srv, signing.Config{Now: after(-48 * time.Hour)})
 		r := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true}))
 		if err := work(early); err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestClockJumps(t *testing.T) {
 
 		// The log goes by its sequence: a record begun tomorrow and ended today.
 		r = s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncDocumentsValidation": true, "asyncSignature": true}))
-		late := signingWith(room, signing.Config{Now: after(24 * time.Hour), Hook: func(point, _ string) {
+		late := signingWith(srv, signing.Config{Now: after(24 * time.Hour), Hook: func(point, _ string) {
 			if point == "before-sign" {
 				panic("cut")
 			}
@@ -191,9 +191,9 @@ func TestClockJumps(t *testing.T) {
 		if err := work(late); err != nil {
 			t.Fatal(err)
 		}
-		// The lease runs out a day from now by that clock; whoever sweeps with a
-		// right clock must not wait for it.
-		now := signingWith(room, signing.Config{})
+		// The lease runs out a day from now by that clock; a process with a right clock must not
+		// wait for it.
+		now := signingWith(srv, signing.Config{})
 		if err := work(now); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestClockJumps(t *testing.T) {
 		if r = s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); r.State != "DONE" {
 			t.Errorf("after a clock that was a day ahead: %s", r.State)
 		}
-		res, err := room.VerifyAudit(ctx)
+		res, err := srv.VerifyAudit(ctx)
 		if err != nil || res.Bad != nil {
 			t.Errorf("audit: %v %v", err, res)
 		}

@@ -62,21 +62,21 @@ func TestTwoWorkersOneResult(t *testing.T) {
 	}
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)
-		room := s.Rooms()
+		srv := s.OpenServer()
 		clocks := []time.Duration{0, 10 * time.Minute, 24 * time.Hour} // of the other
 		points := []string{"before-sign", "intended", "signed", "stored"}
 		const lease = 2 * time.Millisecond
 		for i := range trials {
 			id := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true})).ID
-			other := signingWith(room, signing.Config{Lease: lease, Now: after(clocks[i%len(clocks)])})
+			other := signingWith(srv, signing.Config{Lease: lease, Now: after(clocks[i%len(clocks)])})
 			met := false
-			first := signingWith(room, signing.Config{Lease: lease, Hook: func(point, record string) {
+			first := signingWith(srv, signing.Config{Lease: lease, Hook: func(point, record string) {
 				if point != points[i%len(points)] || met {
 					return
 				}
 				met = true
-				await.Until(t, "the lease is over", func() bool { // nobody renews it
-					return countRows(room, t, fmt.Sprintf(`select count(*) from signatures where id = '%s' and lease_until < %d`, record, time.Now().UnixMilli())) == 1
+				await.Until(t, "the lease is over", func() bool { // it is not renewed
+					return countRows(srv, t, fmt.Sprintf(`select count(*) from signatures where id = '%s' and lease_until < %d`, record, time.Now().UnixMilli())) == 1
 				})
 				if err := errors.Join(sweep(other), work(other)); err != nil || record != id {
 					t.Errorf("the other worker: %v", err)
@@ -86,32 +86,32 @@ func TestTwoWorkersOneResult(t *testing.T) {
 				t.Errorf("the first worker: %v, met %v", err, met)
 			}
 		}
-		if n := countRows(room, t, `select count(*) from signatures where state = 'DONE'`); n != trials {
+		if n := countRows(srv, t, `select count(*) from signatures where state = 'DONE'`); n != trials {
 			t.Errorf("%d of %d are DONE", n, trials)
 		}
-		if n := countRows(room, t, `select count(*) from signature_files where role = 'signed'`); n != trials {
+		if n := countRows(srv, t, `select count(*) from signature_files where role = 'signed'`); n != trials {
 			t.Errorf("%d signed documents of %d records", n, trials)
 		}
-		if n := countRows(room, t, `select count(*) from audit_events where `+holding("signed")); n != trials {
+		if n := countRows(srv, t, `select count(*) from audit_events where `+holding("signed")); n != trials {
 			t.Errorf("%d ends in the audit log of %d records", n, trials)
 		}
-		if n := countRows(room, t, `select count(*) from signatures where starts = 2`); n != trials {
+		if n := countRows(srv, t, `select count(*) from signatures where starts = 2`); n != trials {
 			t.Errorf("%d of %d records were taken over once", n, trials)
 		}
 		// Who was too late used the key for nothing, and the log says which use counted.
-		if n := countRows(room, t, `select count(*) from signing_intents where outcome = 'SIGNED'`); n != trials {
+		if n := countRows(srv, t, `select count(*) from signing_intents where outcome = 'SIGNED'`); n != trials {
 			t.Errorf("%d uses of the key led to %d documents", n, trials)
 		}
-		if n := countRows(room, t, `select count(*) from signing_intents where outcome = 'UNKNOWN'`); n == 0 {
+		if n := countRows(srv, t, `select count(*) from signing_intents where outcome = 'UNKNOWN'`); n == 0 {
 			t.Error("no use of the key was for nothing")
 		}
-		res, err := room.VerifyAudit(context.Background())
+		res, err := srv.VerifyAudit(context.Background())
 		if err != nil || res.Bad != nil {
 			t.Errorf("audit: %v %v", err, res)
 		}
-		execute(room, t, `update signing_intents set outcome = case outcome when 'SIGNED' then 'UNKNOWN' else 'SIGNED' end where outcome in ('SIGNED', 'UNKNOWN')
+		execute(srv, t, `update signing_intents set outcome = case outcome when 'SIGNED' then 'UNKNOWN' else 'SIGNED' end where outcome in ('SIGNED', 'UNKNOWN')
 			and signature_id = (select signature_id from signing_intents where outcome = 'UNKNOWN' limit 1)`)
-		if res, err := room.VerifyAudit(context.Background()); err != nil || res.Bad == nil {
+		if res, err := srv.VerifyAudit(context.Background()); err != nil || res.Bad == nil {
 			t.Errorf("the uses of a key were exchanged, and nobody noticed: %v", err)
 		}
 	})
@@ -168,7 +168,7 @@ func TestPoison(t *testing.T) {
 func blobPath(s *site, id string) string {
 	s.T.Helper()
 	var blob string
-	if err := s.Rooms().Parts().DB.Read().QueryRow(context.Background(), `select blob from signature_files where signature_id = $1 and role = 'signed'`, id).Scan(&blob); err != nil {
+	if err := s.OpenServer().Parts().DB.Read().QueryRow(context.Background(), `select blob from signature_files where signature_id = $1 and role = 'signed'`, id).Scan(&blob); err != nil {
 		s.T.Fatal(err)
 	}
 	if strings.Contains(blob, ".") {
@@ -279,7 +279,7 @@ func tryDownload(s *site, id string) (status, code int) {
 func TestOneKeyHundredCalls(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		other, room := s.Tenant(), s.Rooms()
+		other, srv := s.Tenant(), s.OpenServer()
 		body := s.Body(b64(sitetest.SamplePDF))
 		var mu sync.Mutex
 		ids, waits := map[string]int{}, 0
@@ -300,8 +300,8 @@ func TestOneKeyHundredCalls(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if len(ids) != 1 || countRows(room, t, `select count(*) from signatures`) != 1 || countRows(room, t, `select count(*) from signing_intents`) != 1 {
-			t.Errorf("%d records from one key (%d were told to wait), %d intents", len(ids), waits, countRows(room, t, `select count(*) from signing_intents`))
+		if len(ids) != 1 || countRows(srv, t, `select count(*) from signatures`) != 1 || countRows(srv, t, `select count(*) from signing_intents`) != 1 {
+			t.Errorf("%d records from one key (%d were told to wait), %d intents", len(ids), waits, countRows(srv, t, `select count(*) from signing_intents`))
 		}
 		if a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SampleTXT)), "Idempotency-Key", "hundred"); a.Status != 422 || a.Code() != 151 {
 			t.Errorf("another body: %d/%d", a.Status, a.Code())
@@ -392,8 +392,8 @@ func TestBackupOfSignatures(t *testing.T) {
 		s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": i%2 == 0}))
 		return true
 	})
-	room := s.Rooms()
-	for countRows(room, t, `select count(*) from signatures`) < 12 {
+	srv := s.OpenServer()
+	for countRows(srv, t, `select count(*) from signatures`) < 12 {
 		await.Pause()
 	}
 	ctx := context.Background()
@@ -448,7 +448,7 @@ func TestNextSchema(t *testing.T) {
 		set := func(c *server.Config) { c.Database = database }
 		s := newSite(t, set)
 		r := s.Sign(b64(sitetest.SamplePDF))
-		room := s.Rooms()
+		srv := s.OpenServer()
 		ctx := context.Background()
 		for _, q := range []string{
 			`create table of_the_next_release (id text primary key)`,
@@ -457,11 +457,11 @@ func TestNextSchema(t *testing.T) {
 			`alter table work add column of_the_next_release bigint not null default 7`,
 			`insert into goose_db_version (version_id, is_applied) values (9001, ` + map[bool]string{true: "1", false: "true"}[database == ""] + `)`,
 		} {
-			if err := room.Parts().DB.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(ctx, q); return err }); err != nil {
+			if err := srv.Parts().DB.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(ctx, q); return err }); err != nil {
 				t.Fatalf("%s: %v", q, err)
 			}
 		}
-		err := room.Parts().DB.Write(ctx, func(tx *store.Tx) error { return job.Put(ctx, tx, job.Item{Kind: "of-the-next-release"}) })
+		err := srv.Parts().DB.Write(ctx, func(tx *store.Tx) error { return job.Put(ctx, tx, job.Item{Kind: "of-the-next-release"}) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -479,7 +479,7 @@ func TestNextSchema(t *testing.T) {
 			other.Close()
 			t.Error("a program opens a database that is newer than itself")
 		}
-		err = room.Parts().DB.Write(ctx, func(tx *store.Tx) error {
+		err = srv.Parts().DB.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, `delete from goose_db_version where version_id = 9001`)
 			return err
 		})

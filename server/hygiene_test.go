@@ -166,7 +166,7 @@ func shownBy(t *testing.T, b []byte) string {
 	return strings.ReplaceAll(string(out), "\f", "\n") // it ends a page by a form feed
 }
 
-// Names and titles that strangers chose do nothing to whoever looks at them.
+// Untrusted names and titles do nothing to the person who looks at them.
 func TestHiddenCharacters(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -299,7 +299,7 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 		if n := len(strings.Fields(got[len(got)-1].Header.Get("webhook-signature"))); n != 2 {
 			t.Errorf("%d secrets sign after four rotations", n)
 		}
-		if n := countRows(s.Rooms(), t, `select count(*) from callback_secrets`); n != 2 {
+		if n := countRows(s.OpenServer(), t, `select count(*) from callback_secrets`); n != 2 {
 			t.Errorf("%d secrets are kept", n)
 		}
 		wg := make(chan int, 8)
@@ -311,35 +311,34 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 				t.Error(got)
 			}
 		}
-		if n := countRows(s.Rooms(), t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
+		if n := countRows(s.OpenServer(), t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
 			t.Errorf("%d secrets are current after rotations at once", n)
 		}
 	}, allow(hook.URL))
 }
 
-// Outside the sandbox nobody approves an order of their own account, with
-// whatever token of it.
+// Outside the sandbox an account cannot approve its own orders, with any of its tokens.
 func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"
-	room, err := server.Open(t.Context(), cfg)
+	srv, err := server.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine, err := room.Init(t.Context(), "one@example.org")
+	mine, err := srv.Init(t.Context(), "one@example.org")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := room.CreateAccount(t.Context(), "two@example.org", true)
+	other, err := srv.CreateAccount(t.Context(), "two@example.org", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := room.CreditWallet(t.Context(), mine.Email, "1000"); err != nil {
+	if _, err := srv.CreditWallet(t.Context(), mine.Email, "1000"); err != nil {
 		t.Fatal(err)
 	}
-	room.Close()
+	srv.Close()
 	r := start(t, func(c *server.Config) { c.Data, c.Production = dir, true })
 	cfg.PublicURL = r.URL
 	s := &site{T: t, URL: r.URL, Run: r, Config: cfg, Contract: theContract(t, r.URL), Box: &server.Sandbox{Email: mine.Email, APIKey: mine.APIKey, Token: mine.Token}}

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Whoever cannot see the terminal is told where the secrets are, not what they
-// are.
+// A user without a terminal is told where the secrets are, not what they are.
 func TestWelcomeShowsSecretsToATerminalOnly(t *testing.T) {
 	t.Parallel()
 	b := &Sandbox{Token: "rgt_canary", APIKey: "rgk_canary", Certificates: map[string]SandboxCredentials{"automatic": {Username: "AHI1", Password: "canary-password"}}}

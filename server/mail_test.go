@@ -47,8 +47,8 @@ func letter(s *site, office *mailtest.Server) mailtest.Letter {
 	return mailtest.Letter{}
 }
 
-// TestMailWhenSomethingWaits: who can decide is told, with where, and with
-// nothing that a stranger wrote.
+// TestMailWhenSomethingWaits: the people who can decide get a mail that says where, without any
+// untrusted text.
 func TestMailWhenSomethingWaits(t *testing.T) {
 	t.Parallel()
 	office, set := postOffice(t, "starttls")

@@ -127,7 +127,7 @@ func TestEachMetricMoves(t *testing.T) {
 	s.Do("POST", "/verify", m{"inputDocument": b64(s.Download(signed.ID, "signedDocument"))})
 	s.Do("POST", "/certificates/provider-automatic", m{"certificateOwner": "Carla Prova"})
 	s.Do("GET", "/signatures/nothing", nil)
-	db := s.Rooms().Parts().DB
+	db := s.OpenServer().Parts().DB
 	storetest.Exec(t, db, `update certificates set not_after = $1 where kind = 'eseal'`, time.Now().Add(10*24*time.Hour).UnixMilli())
 	err := db.Write(t.Context(), func(tx *store.Tx) error {
 		return job.Put(t.Context(), tx, job.Item{Kind: "of another release"})

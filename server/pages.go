@@ -46,8 +46,8 @@ func (s *Server) zone() *time.Location {
 	return zone
 }
 
-// doors are the entrances of the pages.
-var doors = []look.Door{
+// sections are those of the site.
+var sections = []look.Section{
 	{Path: "/check", Name: look.T("Check a signature", "Verifica una firma"), About: look.T("Drop a signed file and read whether you can rely on it, who signed and when. Nothing is kept.", "Trascina un file firmato e leggi se puoi fidarti, chi ha firmato e quando. Nulla viene conservato.")},
 	{Path: "/map", Name: look.T("Quotations", "Quotazioni"), About: look.T("Real-estate values of the Agenzia delle Entrate (OMI) by zone, on a map, semester by semester.", "I valori immobiliari dell'Agenzia delle Entrate (OMI) per zona, sulla mappa, semestre per semestre.")},
 	{Path: "/console/", Name: look.Same("Console"), About: look.T("Sign documents, find your records, look after certificates and tokens.", "Firma documenti, ritrova le pratiche, gestisci certificati e token.")},
@@ -60,7 +60,7 @@ func (s *Server) newSite(a *api.API) *look.Site {
 		Sandbox: s.sandboxed, Version: version.Number, Zone: s.zone(), Secure: strings.HasPrefix(s.cfg.PublicURL, "https:"), Log: s.log, JSON: a.Fail,
 	})
 	if s.cfg.Console.Enabled {
-		site.Doors = doors
+		site.Sections = sections
 	}
 	site.Operator = look.Operator{Name: s.cfg.Operator.Name, Privacy: s.cfg.Operator.PrivacyURL, Terms: s.cfg.Operator.TermsURL}
 	if name, logo, err := picture(s.cfg.Operator.Logo, "operator"); err != nil {
@@ -115,7 +115,7 @@ func (s *Server) mountConsole(a *api.API, site *look.Site) {
 	quoted := omimap.New(site, s.publications, s.finder(), mapPerMinute)
 	a.Mount("/map", quoted)
 	a.Mount("/map/*", quoted)
-	console := s.mountDesk(a, site)
+	console := s.consolePages(a, site)
 	pages := &check.Pages{Site: site, Public: s.publicCheck(), SignedIn: console.SignedIn, PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
 	pages.Mount(a, s.verification())
 }

@@ -57,7 +57,7 @@ func (s *Server) forgetKeys(ctx context.Context) error {
 	return errors.Join(s.idempotency.Sweep(ctx), s.sig.keys.ForgetLocks(ctx), s.accounts.SweepSessions(ctx))
 }
 
-// sweepBlobs removes blobs that nobody refers to.
+// sweepBlobs removes blobs without references.
 func (s *Server) sweepBlobs(ctx context.Context) error {
 	found, err := blob.Sweep(disk.Reclaiming(ctx), s.blobs, time.Now(), s.sig.signing.HoldsBlobs, s.sig.enroll.HoldsBlobs, s.sig.people.HoldsBlobs,
 		func(ctx context.Context, ids []string) ([]string, error) {

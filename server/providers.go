@@ -203,8 +203,7 @@ func (s *Server) signer(ctx context.Context, c *enroll.Certificate) *ledger.Sign
 	return out
 }
 
-// revoked says what revocation data tells of a certificate, where it tells that it
-// cannot be used.
+// revoked returns the state of a certificate that revocation data says cannot be used, or "".
 func (s *Server) revoked(ctx context.Context, leaf []byte, chain [][]byte) (string, error) {
 	const suspended = 6 // certificateHold
 	r, err := s.sig.trust.Revoked(ctx, leaf, chain, time.Now())

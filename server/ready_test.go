@@ -16,14 +16,14 @@ import (
 	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
-// A database that answers and takes no writes: every server on it says that it is not
-// ready, calls are told 105, and both end with it, though nobody ended a connection.
+// A database that answers and takes no writes: every server on it says that it is not ready, calls
+// are told 105, and both end with it, though no connection was closed.
 func TestReadyOnReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)
 	s := newSite(t, func(c *server.Config) { c.Database = database })
 	waits := s.Waiting() // for an approval
-	room := s.Rooms()
+	srv := s.OpenServer()
 	name := database[strings.LastIndex(strings.Split(database, "?")[0], "/")+1:]
 	name = strings.Split(name, "?")[0]
 	set := func(to string) {
@@ -53,7 +53,7 @@ func TestReadyOnReadOnlyDatabase(t *testing.T) {
 	if r := s.Sign(b64(sitetest.SamplePDF)); r.State != "DONE" {
 		t.Errorf("%+v", r)
 	}
-	if n := storetest.Count(t, room.Parts().DB, `select failures from signatures where id = $1`, waits); n != 0 {
+	if n := storetest.Count(t, srv.Parts().DB, `select failures from signatures where id = $1`, waits); n != 0 {
 		t.Errorf("a record that waited has %d failures", n)
 	}
 }
@@ -86,12 +86,12 @@ func TestReadyOnFullDataFolder(t *testing.T) {
 				c.Data, c.Database, c.Limits.Reserve = data, database, reserve
 				c.Blobs, c.S3.AccessKey, c.S3.SecretKey = b.URL, b.AccessKey, b.SecretKey
 			})
-			id, room := s.Waiting(), s.Rooms()
+			id, srv := s.Waiting(), s.OpenServer()
 			s.Becomes(http.StatusOK, "")
 			v := &volume{t: t, dir: data}
 			v.fill()
 			s.Becomes(http.StatusServiceUnavailable, "spool")
-			before := storetest.Count(t, room.Parts().DB, `select count(*) from signing_intents`)
+			before := storetest.Count(t, srv.Parts().DB, `select count(*) from signing_intents`)
 			if a := s.Do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+s.OtherToken()); a.Status != 200 {
 				t.Fatalf("%d/%d", a.Status, a.Code())
 			}
@@ -99,10 +99,10 @@ func TestReadyOnFullDataFolder(t *testing.T) {
 				t.Errorf("in the call: %d/%d, want 503 with 105", a.Status, a.Code())
 			}
 			s.Becomes(http.StatusServiceUnavailable, "spool")
-			if n := storetest.Count(t, room.Parts().DB, `select starts from signatures where id = $1`, id); n != 0 {
+			if n := storetest.Count(t, srv.Parts().DB, `select starts from signatures where id = $1`, id); n != 0 {
 				t.Errorf("begun %d times", n)
 			}
-			if n := storetest.Count(t, room.Parts().DB, `select count(*) from signing_intents`); n != before {
+			if n := storetest.Count(t, srv.Parts().DB, `select count(*) from signing_intents`); n != before {
 				t.Errorf("a key was used %d times", n-before)
 			}
 			v.empty()

@@ -32,7 +32,7 @@ type content struct {
 
 	shown, revoked, held issued
 	ordered, unseen      bought
-	seeing, desk         *http.Client
+	seeing, console      *http.Client
 	person               *visitor
 	invited              string
 	waits, done          string // records: that waits for an approval, and one that is signed
@@ -79,14 +79,14 @@ func (x *rowsTried) token(body m, header ...string) (n newToken) {
 // fill makes rows of every kind by real calls.
 func (x *rowsTried) fill() {
 	x.T.Helper()
-	ctx, room := context.Background(), x.fresh
-	made, err := room.CreateAccount(ctx, "other@example.org", false)
+	ctx, srv := context.Background(), x.fresh
+	made, err := srv.CreateAccount(ctx, "other@example.org", false)
 	if err != nil {
 		x.T.Fatal(err)
 	}
 	x.reviews = x.Reviewer()
-	x.other = field(x.room, x.T, `select id from accounts where email = 'other@example.org'`)
-	x.own = field(x.room, x.T, `select id from accounts where email = $1`, x.Box.Email)
+	x.other = field(x.srv, x.T, `select id from accounts where email = 'other@example.org'`)
+	x.own = field(x.srv, x.T, `select id from accounts where email = $1`, x.Box.Email)
 	x.Do("GET", "/wallet", nil, "Authorization", "Bearer "+made.Token)
 	x.must("GET", "/callbacks/secret", nil)
 	x.must("GET", "/callbacks/secret", nil, "Authorization", "Bearer "+made.Token)
@@ -118,14 +118,14 @@ func (x *rowsTried) fill() {
 	x.fillRecords()
 	x.fillCSC()
 
-	login, err := room.ConsoleLogin(ctx, x.Box.Email)
+	login, err := srv.ConsoleLogin(ctx, x.Box.Email)
 	if err != nil {
 		x.T.Fatal(err)
 	}
 	x.link = login.URL[strings.Index(login.URL, "/console/"):]
-	x.desk = x.LoggedIn(x.Box.Token).Client
-	x.fillMembers(room)
-	if _, err := room.Parts().Billing.Subscribe(ctx, x.own, "GET:*/IT-omi", 10, 0); err != nil {
+	x.console = x.LoggedIn(x.Box.Token).Client
+	x.fillMembers(srv)
+	if _, err := srv.Parts().Billing.Subscribe(ctx, x.own, "GET:*/IT-omi", 10, 0); err != nil {
 		x.T.Fatal(err)
 	}
 	x.Do("GET", "/IT-omi?latitude=41.9&longitude=12.5", nil)
@@ -151,7 +151,7 @@ func (x *rowsTried) fillOrders() {
 	x.Holder = aBrowser(x.T)
 	x.Statement(x.Buy("automatic", sitetest.Elsa).CertificateLink)
 	// One request to an identity provider is under way, one was answered.
-	w := &twins{Site: x.site, Room: x.fresh, URLs: [2]string{x.URL, x.URL}}
+	w := &twins{Site: x.site, Srv: x.fresh, URLs: [2]string{x.URL, x.URL}}
 	x.elsewhere, x.returning = x.Buy("automatic", sitetest.Elsa), x.Buy("automatic", sitetest.Elsa)
 	x.spidBrowser, x.backBrowse = aBrowser(x.T), aBrowser(x.T)
 	x.begun = w.Begin(x.spidBrowser, 0, x.elsewhere)
@@ -179,8 +179,8 @@ func (x *rowsTried) fillRecords() {
 	x.must("POST", "/EU-QES_automatic", x.Body(b64(sitetest.SampleTXT)), "Idempotency-Key", "another key")
 }
 
-// fillPeople has people asked: one has signed and the other was sent a code, all have
-// signed, and nobody has yet.
+// fillPeople has people asked: one has signed and the other was sent a code, all have signed, and
+// none has yet.
 func (x *rowsTried) fillPeople() {
 	x.T.Helper()
 	step := func() {
@@ -218,7 +218,7 @@ func (x *rowsTried) fillPeople() {
 func (x *rowsTried) fillCSC() {
 	x.T.Helper()
 	x.app = x.site.OAuth("https://app.example/back")
-	x.certificate = field(x.room, x.T, `select id from credentials where username = $1`, x.Box.Certificates["automatic"].Username)
+	x.certificate = field(x.srv, x.T, `select id from credentials where username = $1`, x.Box.Certificates["automatic"].Username)
 	x.exchanged = x.app.Consent(x.app.Query(nil), x.consentTo(x.app.Query(nil)))
 	x.renewed = x.app.Tokens(x.exchanged)["refresh_token"].(string)
 	status, out := x.app.Form("token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {x.renewed}})
@@ -255,7 +255,7 @@ func (x *rowsTried) consentTo(q url.Values) url.Values {
 // not what they are.
 func (x *rowsTried) goOn() {
 	x.T.Helper()
-	ctx, room := context.Background(), x.fresh
+	ctx, srv := context.Background(), x.fresh
 	x.must("PUT", "/token/"+x.changed.ID, m{"scopes": []string{"GET:*/wallet"}}, "Authorization", x.ApiKey())
 	x.must("DELETE", "/tokens/"+x.removed.ID, nil, "Authorization", x.ApiKey())
 	var next struct{ ID, Token, RefreshToken string }
@@ -264,22 +264,22 @@ func (x *rowsTried) goOn() {
 		x.T.Fatal(err)
 	}
 	x.refreshed = newToken{next.ID, next.Token, next.RefreshToken}
-	key, err := room.Parts().Accounts.NewKey(ctx, x.own)
+	key, err := srv.Parts().Accounts.NewKey(ctx, x.own)
 	if err != nil {
 		x.T.Fatal(err)
 	}
 	x.Box.APIKey = key
-	if err := room.Parts().Accounts.SetQuota(ctx, x.other, account.Quota{SignaturesPerDay: 3}); err != nil {
+	if err := srv.Parts().Accounts.SetQuota(ctx, x.other, account.Quota{SignaturesPerDay: 3}); err != nil {
 		x.T.Fatal(err)
 	}
-	x.must("DELETE", "/client-certificates/"+field(x.room, x.T, `select id from client_certificates where name = 'second'`), nil, "Authorization", x.ApiKey())
+	x.must("DELETE", "/client-certificates/"+field(x.srv, x.T, `select id from client_certificates where name = 'second'`), nil, "Authorization", x.ApiKey())
 	x.must("POST", "/callbacks/secret", nil)
 	x.must("POST", "/certificates/"+x.revoked.ID+"/revoke", nil)
 	x.must("POST", "/certificates/"+x.held.ID+"/suspend", nil)
 	x.must("POST", "/certificates/"+x.shown.ID+"/password", m{"old": x.shown.Pass, "new": "another password"})
 	x.shown.Pass = "another password"
 	second := x.site.OAuth("https://second.example/back")
-	if err := room.RemoveCSCClient(ctx, second.ID); err != nil {
+	if err := srv.RemoveCSCClient(ctx, second.ID); err != nil {
 		x.T.Fatal(err)
 	}
 	c := x.CSC("v2")
@@ -402,7 +402,7 @@ func (x *rowsTried) decides() error {
 // answers of an identity provider, to a request under way and in the browser that
 // went back.
 func (x *rowsTried) answers() error {
-	w := &twins{Site: x.site, Room: x.fresh, URLs: [2]string{x.URL, x.URL}}
+	w := &twins{Site: x.site, Srv: x.fresh, URLs: [2]string{x.URL, x.URL}}
 	if err := x.shows(x.elsewhere.CertificateLink); err != nil {
 		return err
 	}
@@ -411,7 +411,7 @@ func (x *rowsTried) answers() error {
 }
 
 func (x *rowsTried) comesBack() error {
-	w := &twins{Site: x.site, Room: x.fresh, URLs: [2]string{x.URL, x.URL}}
+	w := &twins{Site: x.site, Srv: x.fresh, URLs: [2]string{x.URL, x.URL}}
 	w.Visit(x.backBrowse, x.URL+x.back, nil)
 	return x.state(x.returning.ID)
 }
@@ -448,7 +448,7 @@ func (x *rowsTried) secrets() error {
 }
 
 func (x *rowsTried) resends() error {
-	return x.ok(x.Do("POST", "/callbacks/"+field(x.room, x.T, `select min(id) from now_callbacks`)+"/resend", nil))
+	return x.ok(x.Do("POST", "/callbacks/"+field(x.srv, x.T, `select min(id) from now_callbacks`)+"/resend", nil))
 }
 
 func cscError(status int, out m) error {
@@ -476,7 +476,7 @@ func (x *rowsTried) exchangesAgain() error { return cscError(x.app.Exchange(x.ex
 
 // answersAgain brings an answer of an identity provider that was taken already.
 func (x *rowsTried) answersAgain() error {
-	w := &twins{Site: x.site, Room: x.fresh, URLs: [2]string{x.URL, x.URL}}
+	w := &twins{Site: x.site, Srv: x.fresh, URLs: [2]string{x.URL, x.URL}}
 	browser, order := aBrowser(x.T), x.Buy("automatic", sitetest.Elsa)
 	answer := w.Answers(w.Begin(browser, 0, order))
 	answer.Set("id", x.taken)
@@ -499,8 +499,8 @@ func (x *rowsTried) signsHash(i int) func() error {
 	}
 }
 
-func (x *rowsTried) visitsDesk() error {
-	resp, err := x.desk.Get(x.URL + "/console/records")
+func (x *rowsTried) visitsConsole() error {
+	resp, err := x.console.Get(x.URL + "/console/records")
 	if err != nil {
 		return err
 	}
@@ -530,7 +530,7 @@ func (x *rowsTried) statusOf() error {
 // servesLists fails where the list that is kept is not the one that is served.
 func (x *rowsTried) servesLists() error {
 	for _, name := range []string{"ca", "root"} {
-		kept := rawField(x.room, x.T, `select crl from now_authority_crl where name = $1`, name)
+		kept := rawField(x.srv, x.T, `select crl from now_authority_crl where name = $1`, name)
 		before, err := x509.ParseRevocationList(kept)
 		if err != nil {
 			return err
@@ -587,7 +587,7 @@ func (x *rowsTried) used() map[string][]rowSubject {
 		"authority_keys":          {{where: `name = 'root'`, use: automatic}, {where: `name = 'issuing'`, use: automatic}, {where: `name = 'tsa'`}, {where: `name = 'ocsp'`}, {where: `name = 'seal'`}},
 		"authority_issued":        {{where: `certificate_id = '` + x.shown.ID + `'`, use: x.statusOf}, {where: `certificate_id = '` + x.revoked.ID + `'`}, {where: `certificate_id = ''`}},
 		"authority_crl":           {{where: `name = 'ca'`, use: x.servesLists}, {where: `name = 'root'`, use: x.servesLists}},
-		"callbacks":               {{where: id(field(x.room, x.T, `select min(id) from now_callbacks`)), use: x.resends}},
+		"callbacks":               {{where: id(field(x.srv, x.T, `select min(id) from now_callbacks`)), use: x.resends}},
 		"callback_secrets":        {{where: `account_id = '` + x.own + `' and expires_at = 0`, use: x.secrets}, {where: `account_id = '` + x.own + `' and expires_at > 0`, use: x.secrets}},
 		"csc_tokens":              {{where: `scope = 'service'`, use: x.lists}},
 		"csc_clients":             {{where: id(x.app.ID), use: x.exchanges}},
@@ -597,7 +597,7 @@ func (x *rowsTried) used() map[string][]rowSubject {
 		"csc_sads":                {{where: `token_id <> ''`, use: x.signsHash(1)}},
 		"csc_hashes":              {{where: `position = 1`, use: x.signsHash(1)}, {where: `position = 0`, use: x.signsHash(0), never: true}},
 		"identification_answers":  {{where: `id is not null`, use: x.answersAgain, never: true}},
-		"console_sessions":        {{where: `hash is not null`, use: x.visitsDesk}},
+		"console_sessions":        {{where: `hash is not null`, use: x.visitsConsole}},
 		"console_links":           {{where: `hash is not null`, use: x.logsIn}},
 		"members":                 {{where: `seat <> ''`, use: x.personVisits}, {where: `seat = ''`, use: x.opensInvitation}},
 	}

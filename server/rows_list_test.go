@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// unnoticed is the list of what is neither refused nor found. It holds nothing but
-// money within an account, lock counts, and the loss or return of rows that bind
-// nobody; docs/security-model.md has the same table.
+// unnoticed is the list of what is neither refused nor found. It holds nothing but money within an
+// account, lock counts, and the loss or return of rows that commit no one to anything;
+// docs/security-model.md has the same table.
 var unnoticed = []struct {
 	what string
 	// rows by tables: all of them, or named columns

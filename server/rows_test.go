@@ -20,15 +20,15 @@ import (
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-// Somebody who may write to the database, and has neither the master key nor the
-// data folder, tries every column of every kind of row. Each try is refused where
-// the row is used, or found by `audit verify` or `doctor`, or stands in the list of
-// what is not found (rows_list_test.go), which docs/security-model.md repeats.
+// An attacker who may write to the database, and has neither the master key nor the data folder,
+// tries every column of every kind of row. Each try is refused where the row is used, or found by
+// `audit verify` or `doctor`, or stands in the list of what is not found (rows_list_test.go), which
+// docs/security-model.md repeats.
 
 // rowsTried is an installation whose rows are changed one by one.
 type rowsTried struct {
 	*site
-	room    *server.Server               // that changes rows and verifies; it serves nobody
+	srv     *server.Server               // that changes rows and verifies; it has no clients
 	serving atomic.Pointer[http.Handler] // behind url
 	method  identify.Method              // of identification elsewhere
 	tables  []*rowTable
@@ -98,7 +98,7 @@ func (x *rowsTried) readTables() {
 	x.T.Helper()
 	query := `select m.name, c.name, c.type, c.pk > 0, c."notnull" = 0 from sqlite_master m join pragma_table_info(m.name) c
 		where m.type = 'table' and m.name not like 'sqlite_%' and m.name not like 'goose_%' and m.name not like 'now_%' and m.name not like 'then_%' order by m.name, c.cid`
-	if x.room.Parts().DB.Dialect() != store.SQLite {
+	if x.srv.Parts().DB.Dialect() != store.SQLite {
 		query = `select c.table_name::text, c.column_name::text, c.data_type::text, exists (
 				select 1 from information_schema.table_constraints k join information_schema.key_column_usage u using (constraint_schema, constraint_name)
 				where k.constraint_type = 'PRIMARY KEY' and k.table_name = c.table_name and u.column_name = c.column_name), c.is_nullable = 'YES'
@@ -106,7 +106,7 @@ func (x *rowsTried) readTables() {
 			where c.table_schema = current_schema() and t.table_type = 'BASE TABLE' and c.table_name not like 'goose_%' and c.table_name not like 'now_%' and c.table_name not like 'then_%'
 			order by c.table_name, c.ordinal_position`
 	}
-	rows, err := x.room.Parts().DB.Read().Query(context.Background(), query)
+	rows, err := x.srv.Parts().DB.Read().Query(context.Background(), query)
 	err = store.Each("read tables", rows, err, func(r store.Row) error {
 		var name, kind string
 		var c rowColumn
@@ -150,7 +150,7 @@ var uniqueColumns = map[string][]string{
 	"client_certificates": {"fingerprint"}, "signers": {"id"}, "csc_tokens": {"hash"}, "csc_sads": {"hash"}, "identification_requests": {"token"},
 }
 
-// Tables whose keys are digests of what nobody else knows.
+// Tables whose keys are digests of secrets.
 var digestKeys = []string{"csc_sads", "identification_requests"}
 
 var heldBy = map[string][]string{
@@ -170,7 +170,7 @@ func (x *rowsTried) order() []*rowTable {
 func (x *rowsTried) keep(as string) {
 	x.T.Helper()
 	for _, t := range x.tables {
-		execute(x.room, x.T, `create table `+as+`_`+t.name+` as select * from `+t.name)
+		execute(x.srv, x.T, `create table `+as+`_`+t.name+` as select * from `+t.name)
 	}
 	b, err := os.ReadFile(x.witness)
 	if err != nil {
@@ -183,7 +183,7 @@ func (x *rowsTried) keep(as string) {
 func (x *rowsTried) reset() {
 	x.T.Helper()
 	ctx := context.Background()
-	err := x.room.Parts().DB.Write(ctx, func(tx *store.Tx) error {
+	err := x.srv.Parts().DB.Write(ctx, func(tx *store.Tx) error {
 		order := x.order()
 		for _, t := range slices.Backward(order) {
 			if _, err := tx.Exec(ctx, `delete from `+t.name); err != nil {
@@ -212,7 +212,7 @@ func (x *rowsTried) reset() {
 // change does one try; an error says that the database itself does not take it.
 func (x *rowsTried) change(list []rowStatement) (changed bool, err error) {
 	ctx := context.Background()
-	err = x.room.Parts().DB.Write(ctx, func(tx *store.Tx) error {
+	err = x.srv.Parts().DB.Write(ctx, func(tx *store.Tx) error {
 		for _, s := range list {
 			n, err := tx.Exec(ctx, s.text, s.args...)
 			if err != nil {
@@ -260,7 +260,7 @@ func (x *rowsTried) tries(t *rowTable, where string) (all []rowTry) {
 		}
 	}
 	if slices.ContainsFunc(t.columns, func(c rowColumn) bool { return c.key && c.name == "hash" }) || slices.Contains(digestKeys, t.name) {
-		// A copy under the keyed digest of a secret that nobody has is asked for by nobody.
+		// A copy under the keyed digest of a secret that no one has is never asked for.
 		return append(all, x.deleted(t, where), x.swapped(t, where))
 	}
 	return append(all, x.deleted(t, where), x.copied(t, where), x.swapped(t, where))
@@ -283,7 +283,7 @@ func (x *rowsTried) deleted(t *rowTable, where string) rowTry {
 // value is what stands in a column of bytes.
 func (x *rowsTried) value(t *rowTable, column, where string) (b []byte) {
 	x.T.Helper()
-	err := x.room.Parts().DB.Read().QueryRow(context.Background(), `select `+column+` from `+t.name+` where `+where).Scan(&b)
+	err := x.srv.Parts().DB.Read().QueryRow(context.Background(), `select `+column+` from `+t.name+` where `+where).Scan(&b)
 	if err != nil {
 		x.T.Fatalf("%s.%s: %v", t.name, column, err)
 	}
@@ -357,7 +357,7 @@ func (x *rowsTried) returned(t *rowTable) []rowTry {
 	list := strings.Join(names, ", ")
 	old := `from (select ` + list + ` from then_` + t.name + ` except select ` + list + ` from now_` + t.name + `) o`
 	var all []rowTry
-	for i := range storetest.Count(x.T, x.room.Parts().DB, `select count(*) `+old) {
+	for i := range storetest.Count(x.T, x.srv.Parts().DB, `select count(*) `+old) {
 		one := fmt.Sprintf(`(select %s %s order by %s limit 1 offset %d)`, strings.Join(t.keys(), ", "), old, strings.Join(t.keys(), ", "), i)
 		all = append(all, rowTry{"*", "returned", []rowStatement{
 			{`delete from ` + t.name + ` where ` + key + ` = ` + one, nil},
@@ -371,21 +371,21 @@ func (x *rowsTried) returned(t *rowTable) []rowTry {
 func (x *rowsTried) open() (closing func(), err error) {
 	cfg := x.Config
 	cfg.Listen, cfg.Log.Level = "127.0.0.1:0", "error"
-	room, err := server.Open(context.Background(), cfg)
+	srv, err := server.Open(context.Background(), cfg)
 	if err != nil {
 		return nil, err
 	}
-	room.Parts().Identify.Elsewhere = append(room.Parts().Identify.Elsewhere, x.method)
-	h := room.Handler()
+	srv.Parts().Identify.Elsewhere = append(srv.Parts().Identify.Elsewhere, x.method)
+	h := srv.Handler()
 	x.serving.Store(&h)
-	x.fresh = room
-	return room.Close, nil
+	x.fresh = srv
+	return srv.Close, nil
 }
 
 // outcome says what becomes of a try that the database took.
 func (x *rowsTried) outcome(s *rowSubject, listed bool) string {
 	ctx := context.Background()
-	if r, err := x.room.VerifyAudit(ctx); err != nil || r.Bad != nil {
+	if r, err := x.srv.VerifyAudit(ctx); err != nil || r.Bad != nil {
 		return "found"
 	}
 	if listed {
@@ -429,7 +429,7 @@ func newRowsTried(t *testing.T, database string) *rowsTried {
 	x.Run.Stop()
 	x.URL, x.Config.PublicURL = front.URL, front.URL
 	x.witness = filepath.Join(x.Config.Data, "audit", "witness")
-	x.room = x.Rooms()
+	x.srv = x.OpenServer()
 	x.readTables()
 	closing, err := x.open()
 	if err != nil {
@@ -465,7 +465,7 @@ func (x *rowsTried) subjects(t *rowTable, used map[string][]rowSubject) []rowSub
 		left = "(" + keys + ")"
 	}
 	var list []rowSubject
-	for i := range min(storetest.Count(x.T, x.room.Parts().DB, `select count(*) from (select distinct `+group+` from now_`+t.name+`) g`), 20) {
+	for i := range min(storetest.Count(x.T, x.srv.Parts().DB, `select count(*) from (select distinct `+group+` from now_`+t.name+`) g`), 20) {
 		list = append(list, rowSubject{where: fmt.Sprintf(`%s = (select %s from (select %s, row_number() over (partition by %s order by %s) as nth, dense_rank() over (order by %s) as rank from now_%s) r where nth = 1 and rank = %d limit 1)`,
 			left, keys, keys, group, keys, group, t.name, i+1)})
 	}
@@ -483,7 +483,7 @@ func TestRows(t *testing.T) {
 	}
 	x := newRowsTried(t, database)
 	x.reset()
-	if r, err := x.room.VerifyAudit(context.Background()); err != nil || r.Bad != nil {
+	if r, err := x.srv.VerifyAudit(context.Background()); err != nil || r.Bad != nil {
 		t.Fatalf("before: %v %v", r, err)
 	}
 	used := x.used()
@@ -504,7 +504,7 @@ func TestRows(t *testing.T) {
 		}
 	}
 	for _, tb := range x.tables {
-		if storetest.Count(t, x.room.Parts().DB, `select count(*) from `+tb.name) == 0 && !slices.Contains(neverMet, tb.name) && tb.name != "audit_hashes" {
+		if storetest.Count(t, x.srv.Parts().DB, `select count(*) from `+tb.name) == 0 && !slices.Contains(neverMet, tb.name) && tb.name != "audit_hashes" {
 			t.Errorf("%s: there is no row to be tried", tb.name)
 		}
 		for _, s := range x.subjects(tb, used) {
@@ -572,8 +572,8 @@ func (x *rowsTried) one(t *rowTable, s *rowSubject, k rowTry) {
 		x.counts["impossible"]++
 		return
 	}
-	same := storetest.Count(x.T, x.room.Parts().DB, `select count(*) from (select * from `+t.name+` except select * from now_`+t.name+`) d`) == 0 &&
-		storetest.Count(x.T, x.room.Parts().DB, `select count(*) from (select * from now_`+t.name+` except select * from `+t.name+`) d`) == 0
+	same := storetest.Count(x.T, x.srv.Parts().DB, `select count(*) from (select * from `+t.name+` except select * from now_`+t.name+`) d`) == 0 &&
+		storetest.Count(x.T, x.srv.Parts().DB, `select count(*) from (select * from now_`+t.name+` except select * from `+t.name+`) d`) == 0
 	if same {
 		x.counts["no change"]++
 		x.reset()

@@ -172,8 +172,8 @@ const sandboxCredit = 1_000_000
 
 var errSandbox = errors.New("this installation is a sandbox: --production refuses its keys and certificates; start with an empty database and data folder (rogito init)")
 
-// errUninitialised keeps --production from making a master key that nobody has
-// a copy of, for a server that nobody can enter.
+// errUninitialised keeps --production from making a master key without a copy, for a server that no
+// one can log in to.
 var errUninitialised = errors.New("there is no account here yet: make the installation with \"rogito init EMAIL\" (with the same --data, --database and --config), and start again; without --production the first start makes a sandbox")
 
 func initialised(ctx context.Context, db *store.DB) error {

@@ -65,8 +65,8 @@ func TestFirstStartMakesASandboxOnce(t *testing.T) {
 	}
 }
 
-// TestSandboxIsMended: a first start that was cut off before sandbox.json was
-// written leaves no installation that nobody can enter.
+// TestSandboxIsMended: a first start that was cut off before sandbox.json was written does not
+// leave an installation that no one can log in to.
 func TestSandboxIsMended(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -114,7 +114,7 @@ func TestCanaries(t *testing.T) {
 		call("POST", "/EU-QES_automatic", `{"certificatePassword": "`+secrets["wrong password"]+`", "inputDocuments": `) // cut short
 		_, _ = s.RawAs("", "GET", "/signatures?token="+s.Box.Token, nil)
 		file, _ := pfx(t, "P256", secrets["PKCS#12 password"])
-		imported, err := s.Rooms().ImportCertificate(context.Background(), s.Box.Email, "automatic", file, secrets["PKCS#12 password"], "ida", "")
+		imported, err := s.OpenServer().ImportCertificate(context.Background(), s.Box.Email, "automatic", file, secrets["PKCS#12 password"], "ida", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestCanaries(t *testing.T) {
 		_, metrics := get(t, s.URL+"/metrics")
 		seen["metrics"] = []byte(metrics)
 		var export bytes.Buffer
-		if err := s.Rooms().ExportAudit(context.Background(), &export, 0); err != nil {
+		if err := s.OpenServer().ExportAudit(context.Background(), &export, 0); err != nil {
 			t.Fatal(err)
 		}
 		seen["export of the audit"] = export.Bytes()
@@ -205,13 +205,13 @@ func (p places) addFiles(t *testing.T, dir string) {
 // dump is every row of every table, as text.
 func dump(s *site) []byte {
 	s.T.Helper()
-	ctx, room := context.Background(), s.Rooms()
+	ctx, srv := context.Background(), s.OpenServer()
 	tables, row := `select name from sqlite_master where type = 'table'`, ``
-	if room.Parts().DB.Dialect() == store.PostgreSQL {
+	if srv.Parts().DB.Dialect() == store.PostgreSQL {
 		tables, row = `select table_name from information_schema.tables where table_schema = current_schema()`, `select t::text from %s t`
 	}
 	var names []string
-	rows, err := room.Parts().DB.Read().Query(ctx, tables)
+	rows, err := srv.Parts().DB.Read().Query(ctx, tables)
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func dump(s *site) []byte {
 		if row == "" {
 			continue // SQLite's file is read as it is
 		}
-		rows, err := room.Parts().DB.Read().Query(ctx, fmt.Sprintf(row, n))
+		rows, err := srv.Parts().DB.Read().Query(ctx, fmt.Sprintf(row, n))
 		if err != nil {
 			s.T.Fatal(err)
 		}
@@ -260,19 +260,19 @@ func dump(s *site) []byte {
 func TestStolenDatabase(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		auto := s.Box.Certificates["automatic"]
 		s.Sign(b64(sitetest.SamplePDF))
 		var id string
 		var sealed []byte
-		if err := room.Parts().DB.Read().QueryRow(ctx, `select id, sealed from credentials where username = $1`, auto.Username).Scan(&id, &sealed); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(ctx, `select id, sealed from credentials where username = $1`, auto.Username).Scan(&id, &sealed); err != nil {
 			t.Fatal(err)
 		}
 		thief := keys.NewVault(stranger{}, keys.VaultConfig{})
 		if key, err := thief.Open(ctx, keys.Owner(id, keys.Automatic, 1), sealed, auto.Password); err == nil {
 			t.Errorf("a key opens without the master key: %T", key)
 		}
-		insider := keys.NewVault(room.Parts().Master, keys.VaultConfig{})
+		insider := keys.NewVault(srv.Parts().Master, keys.VaultConfig{})
 		for _, guess := range []string{"", "password", auto.Username, strings.ToUpper(auto.Password), auto.Password[:len(auto.Password)-1]} {
 			if _, err := insider.Open(ctx, keys.Owner(id, keys.Automatic, 1), sealed, guess); !errors.Is(err, keys.ErrPassword) {
 				t.Errorf("with the master key and %q: %v", guess, err)

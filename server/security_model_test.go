@@ -83,7 +83,7 @@ func TestSecurityModel(t *testing.T) {
 	}
 }
 
-// withoutToken calls as somebody who has no token.
+// withoutToken calls without a token.
 func withoutToken(s *site, method, path string, body any) int {
 	s.T.Helper()
 	resp, _ := s.RawAs("", method, path, body)
@@ -159,13 +159,13 @@ func TestModelBuyer(t *testing.T) {
 	}
 }
 
-// An administrator of another account looks at evidence, and gets nothing of
-// what it is about; nobody decides on an order of their own.
+// An administrator of another account looks at evidence, and gets nothing of what it is about; and
+// no one decides on an order of their own.
 func TestModelAdministrator(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ctx, room := context.Background(), s.Rooms()
-	made, err := room.CreateAccount(ctx, "admin@example.org", true)
+	ctx, srv := context.Background(), s.OpenServer()
+	made, err := srv.CreateAccount(ctx, "admin@example.org", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,9 +191,9 @@ func TestModelAdministrator(t *testing.T) {
 	if a.Status == 200 && s.Record(a).Number() != 110 {
 		t.Errorf("sign with another account's certificate: %s", a.Data)
 	}
-	own := enrollAt(room, nil)
+	own := enrollAt(srv, nil)
 	real := enroll.New(enroll.Parts{
-		DB: room.Parts().DB, Master: room.Parts().Master, Blobs: room.Parts().Blobs, Keys: room.Parts().Keys, Authority: room.Parts().Authority, Audit: room.Parts().Audit, Callbacks: room.Parts().Callbacks, Biller: room.Parts().Billing,
+		DB: srv.Parts().DB, Master: srv.Parts().Master, Blobs: srv.Parts().Blobs, Keys: srv.Parts().Keys, Authority: srv.Parts().Authority, Audit: srv.Parts().Audit, Callbacks: srv.Parts().Callbacks, Biller: srv.Parts().Billing,
 	}, enroll.Config{}) // not a sandbox
 	c = s.Buy("automatic", nil)
 	s.Upload(c.CertificateLink, "video", sitetest.EvidenceFiles)
@@ -211,7 +211,7 @@ func TestModelAdministrator(t *testing.T) {
 func TestModelDatabase(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		victim, own := s.Issued("otp", nil), s.Issued("otp", nil)
 		sign := func(h issued, code string) int {
 			t.Helper()
@@ -223,34 +223,34 @@ func TestModelDatabase(t *testing.T) {
 		}
 		row := func(column, id string) (b []byte) {
 			t.Helper()
-			if err := room.Parts().DB.Read().QueryRow(ctx, `select `+column+` from credentials where id = $1`, id).Scan(&b); err != nil {
+			if err := srv.Parts().DB.Read().QueryRow(ctx, `select `+column+` from credentials where id = $1`, id).Scan(&b); err != nil {
 				t.Fatal(err)
 			}
 			return b
 		}
 		// The key of another in a row whose password is known.
 		kept := row("sealed", own.ID)
-		execute(room, t, `update credentials set sealed = $1 where id = $2`, row("sealed", victim.ID), own.ID)
+		execute(srv, t, `update credentials set sealed = $1 where id = $2`, row("sealed", victim.ID), own.ID)
 		if n := sign(own, codeOf(t, own.Secret, 0)); n == 0 {
 			t.Errorf("sign: another's key in the own row: %d", n)
 		}
-		execute(room, t, `update credentials set sealed = $1 where id = $2`, kept, own.ID)
+		execute(srv, t, `update credentials set sealed = $1 where id = $2`, kept, own.ID)
 		// The own device in the row of another.
 		device := row("totp", victim.ID)
-		execute(room, t, `update credentials set totp = $1, totp_step = 0 where id = $2`, row("totp", own.ID), victim.ID)
+		execute(srv, t, `update credentials set totp = $1, totp_step = 0 where id = $2`, row("totp", own.ID), victim.ID)
 		if n := sign(victim, codeOf(t, own.Secret, 1)); n == 0 {
 			t.Error("replace factor: a device of one's own in another's row signs")
 		}
-		execute(room, t, `update credentials set totp = $1, totp_step = 0 where id = $2`, device, victim.ID)
+		execute(srv, t, `update credentials set totp = $1, totp_step = 0 where id = $2`, device, victim.ID)
 		// A lower level, a word of approval.
-		execute(room, t, `update certificates set security_level = 1 where id = $1`, victim.ID)
+		execute(srv, t, `update certificates set security_level = 1 where id = $1`, victim.ID)
 		if n := sign(victim, codeOf(t, victim.Secret, 0)); n != 112 {
 			t.Errorf("sign: with a level that was lowered: %d", n)
 		}
 		id := s.Waiting()
-		execute(room, t, `update signatures set approval = 'APPROVED', approved_by = token_id where id = $1`, id)
-		execute(room, t, `update signatures set lease_until = 1, updated_at = 1 where id = $1`, id) // so that the sweep finds it
-		if err := sweep(room.Parts().Signing); err != nil {
+		execute(srv, t, `update signatures set approval = 'APPROVED', approved_by = token_id where id = $1`, id)
+		execute(srv, t, `update signatures set lease_until = 1, updated_at = 1 where id = $1`, id) // so that the sweep finds it
+		if err := sweep(srv.Parts().Signing); err != nil {
 			t.Fatal(err)
 		}
 		if r := s.Wait(id, "DONE", "ERROR"); r.State != "ERROR" || r.Number() != 120 {
@@ -260,26 +260,26 @@ func TestModelDatabase(t *testing.T) {
 		if a := s.Do("POST", "/certificates/"+own.ID+"/revoke", nil); a.Status != 200 {
 			t.Fatal(a.Message)
 		}
-		execute(room, t, `update certificates set state = 'DONE' where id = $1`, own.ID)
+		execute(srv, t, `update certificates set state = 'DONE' where id = $1`, own.ID)
 		if n := sign(own, codeOf(t, own.Secret, 1)); n == 0 {
 			t.Error("revoke: a revoked certificate signs again")
 		}
 	})
 }
 
-// Who has the master key too can read, and opens the credentials that nobody has
-// seen yet. After that the password is the holder's.
+// An attacker who has the master key too can read, and open the credentials that were not shown
+// yet. After that only the holder has the password.
 func TestModelMasterKey(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ctx, room := context.Background(), s.Rooms()
+	ctx, srv := context.Background(), s.OpenServer()
 	once := func(id string) []byte {
 		t.Helper()
 		var sealed []byte
-		if err := room.Parts().DB.Read().QueryRow(ctx, `select credentials_once from certificates where id = $1`, id).Scan(&sealed); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(ctx, `select credentials_once from certificates where id = $1`, id).Scan(&sealed); err != nil {
 			t.Fatal(err)
 		}
-		b, _ := room.Parts().Master.UnsealFor("certificate-credentials", id, sealed)
+		b, _ := srv.Parts().Master.UnsealFor("certificate-credentials", id, sealed)
 		return b
 	}
 	c := s.Ready("automatic", nil)
@@ -290,20 +290,20 @@ func TestModelMasterKey(t *testing.T) {
 	if element(page, "certificate-password") == "" || len(once(c.ID)) > 0 {
 		t.Error("reveal: the credentials are kept after they were shown")
 	}
-	cred, err := room.Parts().Keys.ByID(ctx, c.ID)
+	cred, err := srv.Parts().Keys.ByID(ctx, c.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := room.Parts().Keys.Open(ctx, cred, "a guess"); !errors.Is(err, keys.ErrPassword) {
+	if _, err := srv.Parts().Keys.Open(ctx, cred, "a guess"); !errors.Is(err, keys.ErrPassword) {
 		t.Errorf("sign: without the password: %v", err)
 	}
 	r := s.Sign(b64(sitetest.SampleTXT))
 	var id, account string
-	err = room.Parts().DB.Read().QueryRow(ctx, `select f.blob, r.account_id from signature_files f join signatures r on r.id = f.signature_id where r.id = $1 and f.role = 'signed'`, r.ID).Scan(&id, &account)
+	err = srv.Parts().DB.Read().QueryRow(ctx, `select f.blob, r.account_id from signature_files f join signatures r on r.id = f.signature_id where r.id = $1 and f.role = 'signed'`, r.ID).Scan(&id, &account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := room.Parts().Blobs.For("signature "+account+" "+r.ID).Open(ctx, id); err != nil || b.Size() == 0 {
+	if b, err := srv.Parts().Blobs.For("signature "+account+" "+r.ID).Open(ctx, id); err != nil || b.Size() == 0 {
 		t.Errorf("the model says that documents can be read with the master key: %v", err)
 	}
 	if a := s.Do("DELETE", "/signatures/"+r.ID, nil); a.Status != 200 {
@@ -312,7 +312,7 @@ func TestModelMasterKey(t *testing.T) {
 	s.VerifyAudit()
 }
 
-// A stranger, with or without an account elsewhere, gets nowhere.
+// An outsider, with or without another account, gets nowhere.
 func TestModelStranger(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -157,12 +157,12 @@ func benchBatch(b *testing.B, alg string, p *farProvider) (rate float64) {
 	box := server.ReadSandbox(cfg.Data)
 	c := box.Certificates[kind]
 	if p != nil {
-		room, err := server.Open(ctx, cfg)
+		srv, err := server.Open(ctx, cfg)
 		if err != nil {
 			b.Fatal(err)
 		}
-		far, err := room.AddRemote(ctx, box.Email, server.RemoteKey{Provider: "far", Kind: kind, ID: map[string]string{"RSA2048": "rsa", "P256": "seal"}[alg], Password: "1234"})
-		room.Close()
+		far, err := srv.AddRemote(ctx, box.Email, server.RemoteKey{Provider: "far", Kind: kind, ID: map[string]string{"RSA2048": "rsa", "P256": "seal"}[alg], Password: "1234"})
+		srv.Close()
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -63,7 +63,7 @@ type Server struct {
 	dropped      atomic.Bool     // a key or password has left its place in memory
 }
 
-// What commands answer with.
+// The results of commands.
 type (
 	NewAccount      = operator.NewAccount
 	CertificateInfo = operator.CertificateInfo

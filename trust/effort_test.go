@@ -30,8 +30,8 @@ var anyKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// costly is a certificate of a name, with an RSA key of 16,384 bits that
-// nobody holds, and a signature of that length that nobody made.
+// costly is a certificate with the given name, an RSA key of 16,384 bits without a private half,
+// and a made-up signature of that length.
 func costly(t testing.TB, serial int64, subject, issuer string) []byte {
 	t.Helper()
 	random := func(top byte) []byte {

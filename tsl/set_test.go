@@ -259,7 +259,7 @@ func TestPivots(t *testing.T) {
 	if err := s.Refresh(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	// Somebody else signs the second pivot: the line is broken.
+	// Another key signs the second pivot: the line is broken.
 	pivot("/pivot-2.xml", d, pki.Actor(t, "p384"))
 	s = newSet(t, p, "", now, a)
 	if err := s.Refresh(context.Background()); err == nil {
@@ -380,7 +380,7 @@ func TestImport(t *testing.T) {
 	if n, errs := usable(s); n != 3 {
 		t.Errorf("%d lists usable with France alone: %v", n, errs)
 	}
-	// Without the list of lists nobody knows who signs the others.
+	// Without the list of lists the signers of the others are unknown.
 	none := newSet(t, p, t.TempDir(), now, pki.Actor(t, "good"))
 	delete(p.files, "/lotl.xml")
 	if err := none.Import(t.Context(), p.folder()); !errors.As(err, &lotl) {

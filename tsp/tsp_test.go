@@ -299,7 +299,7 @@ func TestTimeStampedData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, good := range map[string]bool{"b.txt": true, "%PDF-": false, "<html": false} { // nobody stamped the name
+	for name, good := range map[string]bool{"b.txt": true, "%PDF-": false, "<html": false} { // the name is not stamped
 		if _, err := tsp.ReadData(bytes.NewReader(bytes.Replace(tsd(token, "text"), []byte("a.txt"), []byte(name), 1))); (err == nil) != good {
 			t.Errorf("a file called %q: %v", name, err)
 		}

@@ -91,7 +91,7 @@ func TestHonestMarkup(t *testing.T) {
 	}
 }
 
-// A comment with markup that nobody signed is content in any XML.
+// A comment with unsigned markup is content in any XML.
 func TestCommentWithMarkup(t *testing.T) {
 	a := adestest.Must(t, clock).Actor(t, "p256")
 	signed := string(sign(t, a, []ades.File{file("a.xml", `<doc><a>1</a><b>2</b></doc>`)}, Options{SignatureID: "S"}))

@@ -23,7 +23,7 @@ type command struct {
 
 var commands []command
 
-// outcome is for commands that do something and tell what: embed it.
+// outcome is embedded by commands that do something and report the result.
 type outcome struct {
 	JSON bool `help:"print JSON"`
 }

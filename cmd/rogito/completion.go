@@ -41,12 +41,12 @@ func (c *completionCommand) Run(s *session) error {
 type kind int
 
 const (
-	anything kind = iota // nobody can guess it
+	anything kind = iota // cannot be completed
 	file
 	choice
 )
 
-// kindOf tells what a value is by what the help calls it.
+// kindOf finds the kind of a value from its name in the help.
 func kindOf(v *kong.Value) kind {
 	called := strings.ToUpper(v.Name)
 	if v.Flag != nil {

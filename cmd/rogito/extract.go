@@ -194,8 +194,7 @@ func (c *extractCommand) one(s *session, it item, in ades.ReadOptions) extracted
 	return e
 }
 
-// failure gives what the library says of a file that hands nothing out its exit
-// code.
+// failure gives an error of the library about a file without content to extract its exit code.
 func failure(err error) error {
 	switch {
 	case errors.Is(err, rogito.ErrNotIntact):

@@ -24,7 +24,7 @@ type sourceFile struct {
 	seen func(at int64) // called with how far it was read; may be nil
 }
 
-// ReadAt reads, and tells how far.
+// ReadAt reads, and reports how far.
 func (f *sourceFile) ReadAt(b []byte, off int64) (int, error) {
 	n, err := f.SectionReader.ReadAt(b, off)
 	if f.seen != nil {
@@ -135,8 +135,8 @@ func (o output) place(input, name string, single bool) string {
 // maker says what the result of a file is called, and how it is written.
 type maker func(name string, f *sourceFile) (to string, write func(io.Writer) error)
 
-// each makes a new file of every file, with a progress bar on a terminal; one
-// failure does not stop the rest, and the exit code tells.
+// each makes a new file of every file, with a progress bar on a terminal; one failure does not stop
+// the rest, but shows in the exit code.
 func (o output) each(s *session, paths []string, make_ maker) error {
 	files, err := expand(paths)
 	if err != nil {

@@ -58,8 +58,8 @@ type session struct {
 // printf writes what was asked for.
 func (s *session) printf(format string, args ...any) { fmt.Fprintf(s.text(), format, args...) }
 
-// text is where text for people goes: names and titles that strangers wrote
-// must not command the terminal.
+// text writes text for people. Names and titles come from untrusted documents and must not control
+// the terminal.
 func (s *session) text() io.Writer { return visible.Writer(s.stdout) }
 
 // colour prints a verdict, on a terminal in the colour of its exit code. Colours

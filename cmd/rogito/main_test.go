@@ -253,7 +253,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	}
 }
 
-// Names that strangers chose do nothing to the terminal of whoever lists them.
+// Names from untrusted documents do nothing to the terminal that lists them.
 func TestOutputIsPlain(t *testing.T) {
 	data := t.TempDir()
 	evil := "\x1b[2J\x1b]0;x\x07\u202egnp.exe\u009b31m\nforged line\tcolumn"

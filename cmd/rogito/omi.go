@@ -45,7 +45,7 @@ func (f *dataFlags) library(s *session) (*omi.Library, server.Config, error) {
 	return l, cfg, nil
 }
 
-// share tells the other servers on a common database.
+// share announces the change to the other servers on a common database.
 func (f *dataFlags) share(s *session, cfg server.Config) error {
 	if !strings.HasPrefix(cfg.Database, "postgres") {
 		return nil

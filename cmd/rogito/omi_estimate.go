@@ -20,7 +20,7 @@ type omiEstimate struct {
 	JSON      bool    `help:"print the estimate as JSON, as GET /IT-omi/estimate has it"`
 }
 
-// Help tells exit codes.
+// Help lists the exit codes.
 func (omiEstimate) Help() string {
 	return example("A range for sale and rent from the quotation of the zone, times the surface; an estimate, not an appraisal. "+
 		"Exits 0 if the zone quotes the type, 1 if not or if there is no zone, 3 on an error.",

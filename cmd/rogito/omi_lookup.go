@@ -65,7 +65,7 @@ func (c *omiLookup) Run(s *session) error {
 // exitNotFound: nothing is wrong, and nothing there.
 const exitNotFound = 1
 
-// Help tells exit codes.
+// Help lists the exit codes.
 func (omiLookup) Help() string {
 	return example("A place by its degrees, which are written with a point; a municipality by its name, and in it a zone by its code or by words of its description. "+
 		"Exits 0 if there is a zone, 1 if there is none, 3 on an error.",
@@ -208,8 +208,8 @@ func amount(euro float64) string {
 	return whole
 }
 
-// printRow writes cells with tabs between, each of them in its own column
-// whatever strangers put into it.
+// printRow writes cells with tabs between, each of them in its own column whatever the untrusted
+// text in it.
 func printRow(w io.Writer, cells ...any) {
 	for i, c := range cells {
 		if i > 0 {

@@ -300,7 +300,7 @@ func TestPEC(t *testing.T) {
 	}
 }
 
-// A mail that nobody signed is opened: what is attached is valid for a part.
+// An unsigned mail is opened: what is attached is valid for a part.
 func TestMailWithAttachments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

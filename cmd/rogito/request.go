@@ -280,7 +280,7 @@ func (c *apiClient) watched(body []byte) io.Reader {
 	return &sending{body: bytes.NewReader(body), tell: c.sent}
 }
 
-// sending tells how much of it was read.
+// sending is a body that reports how much of it was read.
 type sending struct {
 	body *bytes.Reader // not embedded: it would be copied past Read
 	tell func(done, total int64)

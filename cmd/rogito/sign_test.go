@@ -25,17 +25,17 @@ const minimalPDF = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj
 	"xref\n0 4\n0000000000 65535 f \n0000000009 00000 n \n0000000058 00000 n \n0000000115 00000 n \n" +
 	"trailer\n<< /Size 4 /Root 1 0 R >>\nstartxref\n186\n%%EOF\n"
 
-// desk is a folder with a key and things to sign.
-type desk struct {
+// workdir is a folder with a key and things to sign.
+type workdir struct {
 	t   *testing.T
 	dir string
 	pki *adestest.PKI
 }
 
-func newDesk(t *testing.T) *desk {
+func newWorkdir(t *testing.T) *workdir {
 	t.Helper()
 	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "127.0.0.1") // the PKI is on loopback
-	d := &desk{t, t.TempDir(), adestest.Start(t, time.Now)}
+	d := &workdir{t, t.TempDir(), adestest.Start(t, time.Now)}
 	me := d.pki.Actor(t, "good")
 	p12, err := pkcs12.Modern2023.Encode(me.Key, me.Certificate, me.Chain, "pw")
 	if err != nil {
@@ -57,8 +57,8 @@ func newDesk(t *testing.T) *desk {
 }
 
 // run runs a command with the words that follow; names with @ before them are
-// files of the desk.
-func (d *desk) run(words ...string) (code int, out, notes string) {
+// files of the folder.
+func (d *workdir) run(words ...string) (code int, out, notes string) {
 	for i, w := range words {
 		if rest, ok := strings.CutPrefix(w, "@"); ok {
 			words[i] = filepath.Join(d.dir, rest)
@@ -69,7 +69,7 @@ func (d *desk) run(words ...string) (code int, out, notes string) {
 	return run(s, words), stdout.String(), stderr.String()
 }
 
-func (d *desk) read(name string) *ades.Document {
+func (d *workdir) read(name string) *ades.Document {
 	d.t.Helper()
 	f, err := openFile(filepath.Join(d.dir, name))
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *desk) read(name string) *ades.Document {
 }
 
 func TestSignFolder(t *testing.T) {
-	d := newDesk(t)
+	d := newWorkdir(t)
 	code, _, notes := d.run("sign", "--key", "@me.p12", "--password-file", "@pin", "--out", "@out", "@in")
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, notes)
@@ -105,7 +105,7 @@ func TestSignFolder(t *testing.T) {
 }
 
 func TestOneFailureDoesNotStopTheRest(t *testing.T) {
-	d := newDesk(t)
+	d := newWorkdir(t)
 	if err := os.WriteFile(filepath.Join(d.dir, "in/bad.pdf"), []byte("%PDF-1.7\nnothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestOneFailureDoesNotStopTheRest(t *testing.T) {
 }
 
 func TestSignAndAugment(t *testing.T) {
-	d := newDesk(t)
+	d := newWorkdir(t)
 	tsa := d.pki.TSA()
 	steps := [][]string{
 		{"sign", "--key", "@me.p12", "--password-file", "@pin", "--visible", "1,20,30", "--reason", "test", "--out", "@b.pdf", "@in/a.pdf"},
@@ -147,7 +147,7 @@ func TestSignAndAugment(t *testing.T) {
 }
 
 func TestSignRefusals(t *testing.T) {
-	d := newDesk(t)
+	d := newWorkdir(t)
 	if err := os.WriteFile(filepath.Join(d.dir, "bad"), []byte("bad"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -300,8 +300,8 @@ func date(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// networkFlags say whom the addresses in certificates and documents may lead
-// to. Strangers chose them.
+// networkFlags say which hosts the addresses in certificates and documents may lead to. Those
+// addresses are untrusted.
 type networkFlags struct {
 	AllowPrivate []string `name:"allow-private" env:"ROGITO_NETWORK_ALLOW_PRIVATE" placeholder:"HOST[:PORT]" help:"private host that may be fetched from; repeatable"`
 }

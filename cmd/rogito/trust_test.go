@@ -78,8 +78,8 @@ func (e *europe) rogito(data string, args ...string) (code int, out, notes strin
 	return code, o.String(), n.String()
 }
 
-// The lists are fetched, shown, carried to a machine without network and shown
-// there; the one that cannot be had is named and hurts nobody.
+// The lists are fetched, shown, carried to a machine without network and shown there; a list that
+// cannot be fetched is named, and the others work.
 func TestTrustCommands(t *testing.T) {
 	e := newEurope(t)
 	here, there := t.TempDir(), t.TempDir()
@@ -117,7 +117,7 @@ func TestTrustCommands(t *testing.T) {
 	}
 }
 
-// Somebody who has no lists, or whose network is down, is told what to do.
+// A user without lists, or without network, is told what to do.
 func TestTrustSaysWhatIsMissing(t *testing.T) {
 	e := newEurope(t)
 	e.Close()

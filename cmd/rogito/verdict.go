@@ -26,7 +26,7 @@ import (
 type judged struct {
 	name    string
 	code    int
-	tone    int      // the colour: the code, but where there is a time-stamp and nobody signed
+	tone    int      // the colour: the code, except for a document that is only time-stamped
 	verdict string   // a word of the table
 	line    string   // the verdict in capitals: it is coloured
 	cells   []string // of a row of the summary, behind verdict and name
@@ -83,8 +83,8 @@ func (c *verifyCommand) judged(r *report.Report, name string) judged {
 // marks precede the verdicts of a summary, by their exit codes.
 var marks = map[int]string{exitOK: "✓", exitUndetermined: "?", exitInvalid: "✗", stampedOnly: "–"}
 
-// stampedOnly is no exit code: a time-stamp that holds, or may hold, in a document
-// that nobody signed exits 1, and is not shown as something bad.
+// stampedOnly is no exit code. An unsigned document with a time-stamp that holds, or may hold,
+// exits 1 but is not shown as something bad.
 const stampedOnly = -1
 
 // summary is the verdict in a word or two, who signed, on which day, and of what is
@@ -140,8 +140,8 @@ func word(r *report.Report) string {
 
 var columns = []string{"path", "verdict", "format", "level", "signers", "qualification", "time", "reason"}
 
-// row is what the table says of a report, behind path and verdict. Of several
-// signatures every cell has something of each.
+// row is the table's columns for a report, behind path and verdict. Of several signatures every
+// cell has something of each.
 func row(r *report.Report, lang paper.Lang) []string {
 	var levels, signers, worth, times []string
 	a := paper.AnswersTo(r, lang)

@@ -255,6 +255,6 @@ func codeOf(r *report.Report) int {
 	return exitUndetermined
 }
 
-// commandMemory is what reading one document may take on the command line,
-// where nobody else waits: large XML needs ten times its size.
+// commandMemory is what reading one document may take on the command line, where no other request
+// waits: large XML needs ten times its size.
 const commandMemory = 1 << 30

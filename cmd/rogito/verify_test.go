@@ -127,8 +127,8 @@ func TestVerifyFacts(t *testing.T) {
 	}
 }
 
-// Addresses in certificates are chosen by strangers: none that is private is
-// dialled, unless it was allowed, and no redirect is followed to one.
+// Addresses in certificates are untrusted: no private one is dialled unless that was allowed, and
+// no redirect to one is followed.
 func TestVerifyDialsNoPrivateAddress(t *testing.T) {
 	dir := verifyFolder(t)
 	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "")
@@ -205,8 +205,8 @@ func TestVerifyNamesOfNoUnicode(t *testing.T) {
 	}
 }
 
-// A certificate that names nobody to ask is told as such: with the network or
-// without, asking again does not help.
+// A certificate that names no responder and no list is reported as such: with or without the
+// network, asking again does not help.
 func TestVerifyNobodyToAsk(t *testing.T) {
 	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "127.0.0.1")
 	dir, pki := t.TempDir(), adestest.Start(t, time.Now)

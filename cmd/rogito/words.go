@@ -18,7 +18,7 @@ import (
 	"rogito.dev/rogito/report/paper"
 )
 
-// reasons are what a system says of files, in words.
+// reasons are the errors of the operating system for files, in words.
 var reasons = []struct {
 	is   error
 	text string
@@ -65,7 +65,7 @@ func reworded(err error, text, told string) string {
 	return text
 }
 
-// locked says of an encrypted PDF which flag opens it.
+// locked names the flag that opens an encrypted PDF.
 func locked(err error, password string) error {
 	switch {
 	case !errors.Is(err, ades.ErrPassword):
@@ -125,7 +125,7 @@ func zoneOf(flag string) (*time.Location, error) {
 	return zone, nil
 }
 
-// usage puts what the parser says of arguments into a sentence.
+// usage puts the parser's error about the arguments into a sentence.
 func usage(err error) error {
 	text := err.Error()
 	if flags, ok := strings.CutPrefix(text, "missing flags: "); ok {

@@ -7,7 +7,7 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Verdict is what DSS says of a case, offline and without anchors.
+// Verdict is DSS's verdict on a case, offline and without anchors.
 type Verdict struct {
 	ID         string
 	Count      int
@@ -113,7 +113,7 @@ func Same(got, want string) bool {
 	return got == want || notIntact(got) && notIntact(want)
 }
 
-// Describe tells what is wrong in a document, without naming anybody.
+// Describe says what is wrong in a document, without names of people.
 func Describe(doc *ades.Document, err error) string {
 	if err != nil {
 		return err.Error()

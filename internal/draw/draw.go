@@ -28,7 +28,7 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// What a document is refused for. Everything else that goes wrong is wrapped.
+// The reasons why a document is refused. All other errors are wrapped.
 var (
 	ErrMalformed = errors.New("draw: not a PDF that can be shown")
 	ErrPassword  = errors.New("draw: the document has a password, and not this one")

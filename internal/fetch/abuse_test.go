@@ -181,8 +181,8 @@ func TestSlowAndFailingDNS(t *testing.T) {
 	}
 }
 
-// A redirect is an answer and is not followed: to whatever place, by whatever
-// code. What the caller sent along reaches nobody else.
+// A redirect is returned as the answer and not followed, whatever its target and code. What the
+// caller sent reaches no other host.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var hits atomic.Int64
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))

@@ -13,7 +13,7 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Info is what a film says of itself.
+// Info is the metadata of a film.
 type Info struct {
 	Format   string // mp4, webm
 	Duration time.Duration

@@ -45,7 +45,7 @@ func Synopsis(lang, block string) string {
 	return synopses[block][0]
 }
 
-// CertificateOf is the word for the certificate of somebody.
+// CertificateOf is the word for the certificate of the named subject.
 func CertificateOf(name string) string { return certificateOf + name }
 
 const certificateOf = "certificate of "

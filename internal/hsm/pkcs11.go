@@ -125,7 +125,7 @@ func (t *token) with(do func(*crypto11.Context) error) error {
 	return err
 }
 
-// What a module answers when the session, the login or the device is gone.
+// The errors of a module whose session, login or device is gone.
 var lostCodes = []pkcs11.Error{
 	pkcs11.CKR_SESSION_HANDLE_INVALID, pkcs11.CKR_SESSION_CLOSED, pkcs11.CKR_USER_NOT_LOGGED_IN, pkcs11.CKR_CRYPTOKI_NOT_INITIALIZED,
 	pkcs11.CKR_DEVICE_ERROR, pkcs11.CKR_DEVICE_REMOVED, pkcs11.CKR_DEVICE_MEMORY, pkcs11.CKR_TOKEN_NOT_PRESENT, pkcs11.CKR_TOKEN_NOT_RECOGNIZED,

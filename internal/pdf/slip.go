@@ -8,7 +8,7 @@ import (
 
 // Slip is a place of the file that does not conform to the standard, so that readers may interpret
 // it in two ways: some follow the tables, some rebuild them from the objects they find; some use
-// the first of two definitions, some the last. Whether the signer or somebody else made it is
+// the first of two definitions, some the last. Whether the signer or someone else made it is
 // decided by [Slip.Inside].
 type Slip struct {
 	Kind   *Kind
@@ -57,8 +57,8 @@ func (r Reading) Ways() (out []Reading) {
 }
 
 // Inside reports whether the slip is in the first n bytes after the header. In signed bytes it is
-// the signer's own, and only matters if readers show different content for it; behind them it was
-// made by somebody else.
+// the signer's own, and only matters if readers show different content for it; behind them someone
+// else made it.
 func (s Slip) Inside(n int64) bool { return s.End <= n }
 
 // Where is the location.

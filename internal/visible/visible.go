@@ -1,5 +1,5 @@
-// Package visible makes text that strangers wrote harmless where people read it:
-// in a terminal, on a page, in the name of a file.
+// Package visible makes untrusted text harmless where people read it: in a terminal, on a page, in
+// the name of a file.
 package visible
 
 import (
@@ -74,12 +74,11 @@ func escaped(s string, hidden func(rune) bool) string {
 	return b.String()
 }
 
-// Text is a text of ours in which there may be something of strangers. Lines and
-// tabs stay.
+// Text escapes a text of ours that may contain untrusted text. Lines and tabs stay.
 func Text(s string) string { return escaped(s, acting) }
 
-// Line is a text of strangers: on one line, in one column, and nothing in it
-// that is not seen.
+// Line escapes an untrusted text: the result is on one line, in one column, with nothing invisible
+// in it.
 func Line(s string) string { return escaped(s, hidden) }
 
 // Name is the part of a text that is safe in a file name anywhere: no separators, nothing that a
@@ -138,8 +137,8 @@ func Row(cells ...string) string {
 	return b.String()
 }
 
-// Inert puts an apostrophe before what a spreadsheet would take for a formula:
-// names of files and signers are a stranger's.
+// Inert puts an apostrophe before what a spreadsheet would take for a formula: names of files and
+// signers are untrusted.
 func Inert(cell string) string {
 	if strings.IndexAny(strings.TrimLeft(cell, " \u00a0\u3000"), "=+-@\uff1d\uff0b\uff0d\uff20|%") == 0 {
 		return "'" + cell

@@ -38,8 +38,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A document that is only time-stamped has words of its own: nothing speaks of a
-// signature that nobody made, whatever became of the time-stamp.
+// A document that is only time-stamped has wording of its own: nothing mentions a signature,
+// whatever became of the time-stamp.
 func TestAnswersOfTimestamps(t *testing.T) {
 	for _, format := range []ades.Format{ades.PAdES, ades.ASiCE, ades.TST} {
 		for _, row := range []struct {

@@ -17,7 +17,7 @@ import (
 
 var at = time.Date(2026, 11, 15, 3, 46, 26, 123e6, time.UTC)
 
-// sample is a report on one signature by somebody with a difficult name.
+// sample is a report on one signature by a signer with a difficult name.
 func sample(ind report.Indication, sub report.SubIndication) *report.Report {
 	cert := []byte("not really a certificate")
 	id := ades.FactID(cert)

@@ -38,8 +38,8 @@ type signature struct {
 // price of one signature, in euro.
 const price = 0.05
 
-// house is one deployment of one or more nodes that sign.
-type house struct {
+// cluster is one deployment of one or more nodes that sign.
+type cluster struct {
 	t            *testing.T
 	nodes        []*node
 	token        string
@@ -71,9 +71,9 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-func newHouse(t *testing.T, nodes ...*node) *house {
+func newCluster(t *testing.T, nodes ...*node) *cluster {
 	t.Helper()
-	h := &house{t: t, nodes: nodes, receiver: newReceiver(t), client: &http.Client{Timeout: 60 * time.Second}}
+	h := &cluster{t: t, nodes: nodes, receiver: newReceiver(t), client: &http.Client{Timeout: 60 * time.Second}}
 	data := nodes[0].args[1]
 	for i, n := range nodes {
 		n.env = append(n.env, "ROGITO_NETWORK_ALLOW_PRIVATE="+strings.TrimPrefix(h.receiver.URL, "http://"))
@@ -94,23 +94,23 @@ func newHouse(t *testing.T, nodes ...*node) *house {
 	return h
 }
 
-// call sends a request with the house's token; the answer is held to the
+// call sends a request with the cluster's token; the answer is held to the
 // document.
-func (h *house) call(method, url string, body any, header ...string) (*answer, error) {
+func (h *cluster) call(method, url string, body any, header ...string) (*answer, error) {
 	return callIn(during(context.Background(), h.t), h.client, method, url, body, append([]string{"Authorization", bearer(h.token)}, header...)...)
 }
 
 // twoNodes share one PostgreSQL and one bucket.
-func twoNodes(t *testing.T) *house {
+func twoNodes(t *testing.T) *cluster {
 	cfg := storage{Bucket: storetest.S3(t)}
 	cfg.Data, cfg.Database = t.TempDir(), storetest.Postgres(t)
 	second := cfg
 	second.Data = t.TempDir()
-	return newHouse(t, newNode(t, cfg), newNode(t, second))
+	return newCluster(t, newNode(t, cfg), newNode(t, second))
 }
 
 // post asks a node for a signature; nil where it did not answer.
-func (h *house) post(n *node, doc string, options map[string]any, header ...string) *signature {
+func (h *cluster) post(n *node, doc string, options map[string]any, header ...string) *signature {
 	c := h.Certificates["automatic"]
 	body := map[string]any{
 		"inputDocuments": doc, "certificateUsername": c.Username, "certificatePassword": c.Password, "options": options,
@@ -129,7 +129,7 @@ func (h *house) post(n *node, doc string, options map[string]any, header ...stri
 	return s
 }
 
-func (h *house) get(n *node, path string, into any) *answer {
+func (h *cluster) get(n *node, path string, into any) *answer {
 	h.t.Helper()
 	a, err := h.call("GET", n.url()+path, nil)
 	if err != nil {
@@ -142,7 +142,7 @@ func (h *house) get(n *node, path string, into any) *answer {
 }
 
 // settle waits for the end of a record, at most a minute.
-func (h *house) settle(n *node, id string) *signature {
+func (h *cluster) settle(n *node, id string) *signature {
 	h.t.Helper()
 	for end := time.Now().Add(time.Minute); ; await.Pause() {
 		s := &signature{}
@@ -159,7 +159,7 @@ func (h *house) settle(n *node, id string) *signature {
 }
 
 // download fetches a signed document and holds it to the record's digest.
-func (h *house) download(n *node, s *signature) {
+func (h *cluster) download(n *node, s *signature) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(during(context.Background(), h.t), "GET", n.url()+"/signatures/"+s.ID+"/signedDocument", nil)
 	if err != nil {
@@ -178,7 +178,7 @@ func (h *house) download(n *node, s *signature) {
 	}
 }
 
-func (h *house) credit(n *node) float64 {
+func (h *cluster) credit(n *node) float64 {
 	h.t.Helper()
 	var w struct{ Credit float64 }
 	h.get(n, "/wallet", &w)
@@ -186,7 +186,7 @@ func (h *house) credit(n *node) float64 {
 }
 
 // paid checks that what was taken is the price of so many signatures.
-func (h *house) paid(n *node, before float64, signatures int) {
+func (h *cluster) paid(n *node, before float64, signatures int) {
 	h.t.Helper()
 	if got := before - h.credit(n); math.Abs(got-price*float64(signatures)) > 1e-9 {
 		h.t.Errorf("%d signatures cost %v", signatures, got)
@@ -195,7 +195,7 @@ func (h *house) paid(n *node, before float64, signatures int) {
 
 // told checks that each record's end was told at least once, and nothing else
 // as its end.
-func (h *house) told(ends map[string]string) {
+func (h *cluster) told(ends map[string]string) {
 	h.t.Helper()
 	missing := 0
 	for range await.Within(await.Limit) {
@@ -326,7 +326,7 @@ func TestOtherNodeFinishes(t *testing.T) {
 
 // books checks that the wallet paid for the records that are DONE and for no
 // other, once all are at their end.
-func (h *house) books(n *node, before float64) {
+func (h *cluster) books(n *node, before float64) {
 	h.t.Helper()
 	done := 0
 	for skip := 0; ; skip += 100 {
@@ -352,12 +352,12 @@ func TestKillSigning(t *testing.T) {
 	await.All(t)
 	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
-			killSigning(t, newHouse(t, newNode(t, onEngine(t, e))))
+			killSigning(t, newCluster(t, newNode(t, onEngine(t, e))))
 		})
 	}
 }
 
-func killSigning(t *testing.T, h *house) {
+func killSigning(t *testing.T, h *cluster) {
 	n, total := h.nodes[0], 3
 	if os.Getenv("ROGITO_TEST_SOAK") != "" {
 		total = 50
@@ -435,7 +435,7 @@ func killSigning(t *testing.T, h *house) {
 func TestMemoryOfSigning(t *testing.T) {
 	await.All(t)
 	cfg := storage{Data: t.TempDir()}
-	h := newHouse(t, newNode(t, cfg))
+	h := newCluster(t, newNode(t, cfg))
 	n := h.nodes[0]
 	parallel := 24
 	if os.Getenv("ROGITO_TEST_SOAK") != "" {

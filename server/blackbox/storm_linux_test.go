@@ -74,7 +74,7 @@ func TestStorm(t *testing.T) {
 
 // storm is the servers, what they stand on, and what their clients were told.
 type storm struct {
-	*house
+	*cluster
 	weather
 	t        *testing.T
 	pair     *storetest.Pair
@@ -105,9 +105,9 @@ func newStorm(t *testing.T, w weather) *storm {
 		n.env = append(n.env, "ROGITO_JOBS_LEASE="+w.lease, "ROGITO_JOBS_WORKERS="+w.workers, "ROGITO_LIMITS_RESERVE=0", "ROGITO_DATABASE_CONNECTIONS=12")
 		nodes = append(nodes, n)
 	}
-	s.house = newHouse(t, nodes...)
+	s.cluster = newCluster(t, nodes...)
 	s.receiver.Config.Handler = s.told
-	s.credit = s.house.credit(nodes[0])
+	s.credit = s.cluster.credit(nodes[0])
 	return s
 }
 

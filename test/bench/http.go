@@ -146,9 +146,8 @@ func (s *service) ask(q request) ([]byte, error) {
 	return answer, err
 }
 
-// load has wrk send a request over 32 connections for a second. It tells how
-// many were answered in a second by the clock, and in a second of the server's
-// processor time.
+// load has wrk send a request over 32 connections for a second. It returns how many were answered
+// in a second by the clock, and in a second of the server's processor time.
 func (b *bench) load(p process, token string, q request) (clock, processor float64, err error) {
 	body, script := b.docs.path("body"), b.docs.path("load.lua")
 	if err := os.WriteFile(body, q.body, 0o600); err != nil {
@@ -287,7 +286,7 @@ func (b *bench) verifyOver(s *service) error {
 	return nil
 }
 
-// onAllCores does something n times and tells how often that is in a second of processor time. It
+// onAllCores does something n times and returns how often that is in a second of processor time. It
 // has all cores at once, as a server has: where they share caches and units, one that has a
 // neighbour at work is slower than one that has none.
 func onAllCores(n int, once func() error) (rate float64, err error) {

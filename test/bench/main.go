@@ -4,9 +4,9 @@
 //
 //	go run ./test/bench [-seconds 2] [-strangers=false] [-server=false] [-write FILE]
 //
-// Rates of the library are per second of processor time on one core, its own
-// and the yardstick's in turns, so that other work on the machine does not
-// count. Strangers that are not installed are left out, and said to be.
+// Rates of the library are per second of processor time on one core, its own and the yardstick's in
+// turns, so that other work on the machine does not count. Validators that are not installed are
+// left out, and the output says so.
 package main
 
 import (
@@ -81,7 +81,7 @@ type bench struct {
 	out    strings.Builder
 }
 
-// say tells on standard error how far it is.
+// say reports progress on standard error.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }
 
 const (

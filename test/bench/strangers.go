@@ -24,8 +24,7 @@ func oracles() string {
 	return filepath.Join(dir, "oracle")
 }
 
-// strangers measures the validators that others wrote, on the same documents and in
-// turns with the library.
+// strangers measures other validators, on the same documents and in turns with the library.
 func (b *bench) strangers() {
 	oracle := oracles()
 	if _, err := os.Stat(oracle); err != nil {

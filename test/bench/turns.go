@@ -11,7 +11,7 @@ import (
 )
 
 // Lengths of the turns of another program, and, of processor, of each work of ours beside it. What
-// comes first after somebody else's turn takes up to a third longer and is not counted.
+// comes first after another program's turn takes up to a third longer and is not counted.
 const (
 	theirTurn = 500 * time.Millisecond
 	warming   = 15 * time.Millisecond
@@ -68,7 +68,7 @@ func inTurns(cmd *exec.Cmd, works []work, line func(text string, rates map[strin
 // ourTurns stops the program for one turn of each work.
 func ourTurns(cmd *exec.Cmd, works []work, tallies []tally) error {
 	if err := pause(cmd); err != nil {
-		return nil // it has ended, which its output will tell
+		return nil // it has ended, as its output will show
 	}
 	defer resume(cmd)
 	for i, w := range works {

@@ -92,9 +92,9 @@ func TestCheckPages(t *testing.T) {
 	for i, h := range ways {
 		b := open(t, s, h)
 		b.goTo("/")
-		for _, door := range []string{"/check", "/map", "/console/", "/docs"} {
-			if !b.has(`main a[href="` + door + `"]`) {
-				t.Errorf("%+v: no link to %s", h, door)
+		for _, section := range []string{"/check", "/map", "/console/", "/docs"} {
+			if !b.has(`main a[href="` + section + `"]`) {
+				t.Errorf("%+v: no link to %s", h, section)
 			}
 		}
 		b.sound("start")
@@ -209,8 +209,7 @@ func (b *tab) focused(selector string) bool {
 	return b.eval("document.activeElement.matches("+quote(selector)+")") == "true"
 }
 
-// What strangers wrote is text: in the name of the file, in the certificate, in
-// the metadata.
+// Untrusted text is shown as text: in the name of the file, in the certificate, in the metadata.
 func TestCheckMarkup(t *testing.T) {
 	s := startServer(t)
 	const hostile = `<img src=x onerror=alert(1)>`

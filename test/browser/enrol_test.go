@@ -45,7 +45,7 @@ func TestEnrolPages(t *testing.T) {
 		b.goTo("/enrol/000000000000000000000000/nowhere")
 		b.wait("[role=alert]")
 		b.sound("enrol-nowhere")
-		for _, answer := range []string{"/cie/callback?error=access_denied&state=nobodys", "/enrol/000000000000000000000000/answer"} { // that nobody asked for
+		for _, answer := range []string{"/cie/callback?error=access_denied&state=nobodys", "/enrol/000000000000000000000000/answer"} { // to no request
 			b.goTo(answer)
 			b.wait("[role=alert]")
 			b.sound("enrol" + strings.ReplaceAll(strings.Split(answer, "?")[0], "/", "-"))

@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/server/servertest"
 )
 
-// invite has the operator invite somebody; it is the path of the link.
+// invite has the operator invite a person, and returns the path of the link.
 func (s *server) invite(t testing.TB, email, role string) string {
 	t.Helper()
 	cmd := exec.Command(servertest.Binary(t), "console", "invite", email, "--role", role, "--json", "--data", s.Data)
@@ -41,7 +41,7 @@ func (b *tab) passkeys(transport string) {
 
 // A clerk who was invited makes a passkey, logs in with it, invites a colleague, and
 // revokes a certificate for a reason, on a phone in Italian.
-func TestDeskPeople(t *testing.T) {
+func TestConsolePeople(t *testing.T) {
 	s := startServer(t)
 	byName := *s // passkeys are for names, not for addresses
 	byName.URL = strings.Replace(s.URL, "127.0.0.1", "localhost", 1)

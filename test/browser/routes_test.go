@@ -23,9 +23,9 @@ const asksFirst = "the page of /console/certificates/{id}/revoke, about somethin
 // notPages are addresses of the server, beside the operations of the API, that show
 // no page of ours to a person.
 var notPages = map[string]string{
-	"/favicon.ico": "a redirection", "/console": "a redirection", "/docs/": "a redirection", "/console/{$}": "the page at /console/: TestDeskLooks looks at it in every way",
+	"/favicon.ico": "a redirection", "/console": "a redirection", "/docs/": "a redirection", "/console/{$}": "the page at /console/: TestConsoleLooks looks at it in every way",
 	"/pages/*": "style sheets and scripts", "/map/areas": "outlines for the script", "/map/values.csv": "a table to download",
-	"/map/*": "below it: /map/areas", "/console/*": "what is below it is listed by itself", "/console/": "an error page: TestDeskLooks",
+	"/map/*": "below it: /map/areas", "/console/*": "what is below it is listed by itself", "/console/": "an error page: TestConsoleLooks",
 	"/docs": "in English, as all of the reference: TestDocsPages looks at it in every way", "/docs/reference": "a redirection", "/docs/reference/*": "in English, as all of the reference: TestDocsPages looks at two in every way", "/demo/*": "stands in for the pages of identity providers, in a sandbox",
 	"/docs/errors":     "a part of the reference, in English: TestDocsPages looks at it in every way",
 	"/remote/callback": "is there with a provider of remote keys only; its refusals are the page of /cie/callback",
@@ -33,7 +33,7 @@ var notPages = map[string]string{
 	"/pki/*": "certificates and lists", "/tsa": "for programs", "/spid/metadata": "for programs", "/spid/slo": "for identity providers", "/.well-known/openid-federation": "for programs",
 	"/console/logout": "leads to the login", "/console/records/{id}/approve": "leads to the record", "/console/records/{id}/refuse": "leads to the record",
 	"/console/records/{id}/callbacks/{callback}/resend": "leads to the record", "/console/certificates/{id}/{action}": "leads to the certificates", "/console/account/tokens/{id}/revoke": asksFirst,
-	"/console/records.csv": "a table", "/console/sign/{id}/retry": "leads to the outcome: TestDeskSignsSeveral", "/console/records/{id}/signed": "a document", "/console/records/{id}/signed/{n}": "a document", "/console/records/{id}/certificate.pdf": "a document", "/console/certificates/{id}/evidence/{n}": "a document",
+	"/console/records.csv": "a table", "/console/sign/{id}/retry": "leads to the outcome: TestConsoleSignsSeveral", "/console/records/{id}/signed": "a document", "/console/records/{id}/signed/{n}": "a document", "/console/records/{id}/certificate.pdf": "a document", "/console/certificates/{id}/evidence/{n}": "a document",
 	"/console/records/{id}/signers/{signer}/remind": "leads to the record", "/console/records/{id}/stop": asksFirst, "/console/records/{id}/delete": asksFirst,
 	"/console/people/{id}/role": "leads to the people", "/console/people/{id}/again": "leads to the people", "/console/people/{id}/remove": asksFirst, "/console/sessions/{id}/end": "leads to the sessions",
 	"/console/passkeys/{passkey}/remove": asksFirst,

@@ -66,7 +66,8 @@ func newClient(t testing.TB, p *provider.Provider, change ...func(*server)) *cli
 		}
 		config += fmt.Sprintf("      client_id: %s\n      client_secret_file: %s\n", p.Client.ID, secret)
 	}
-	// Named versions, a version that the address does not have, and one whose TLS nobody trusts.
+	// Named versions, a version that the address does not have, and one whose TLS certificate is
+	// not trusted.
 	for name, rest := range map[string]string{"fixedone": fmt.Sprintf("url: %s\n      version: 1\n      ca: %s", p.URL(1), ca), "fixedtwo": fmt.Sprintf("url: %s\n      version: 2\n      ca: %s", p.URL(2), ca), "untrusted": "url: " + p.URL(2)} {
 		config += fmt.Sprintf("    %s:\n      kind: csc\n      %s\n      flow: token\n      token_file: %s\n      timeout: 3s\n", name, rest, token)
 	}

@@ -134,7 +134,7 @@ func oddOfClient(f provider.Fault) bool {
 	return slices.Contains([]string{"multisign-odd", "multisign-missing", "multisign-zero", "bare-ec", "only-pss"}, f.Name)
 }
 
-// price is what a document costs where nobody has a subscription.
+// price is what a document costs without a subscription.
 const price = 0.05
 
 // kills is how often the server is killed: ROGITO_CSC_KILLS, else three times.

@@ -179,7 +179,7 @@ func TestServerForm(t *testing.T) {
 	if status, text, _ := raw("POST", "/csc/v1/info", "application/json", ""); status != http.StatusOK {
 		t.Errorf("info without a body: %d %.300s", status, text)
 	}
-	// A hundred at once, and answers with a SAD that nobody may keep.
+	// A hundred at once, and answers with a SAD that must not be kept.
 	var hashes []string
 	for i := range 100 {
 		hashes = append(hashes, hashOf(fmt.Sprint("hundred", i)))

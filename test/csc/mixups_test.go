@@ -84,7 +84,7 @@ func TestServerMixups(t *testing.T) {
 		t.Errorf("the right way, after all that: %d %v", status, out)
 	}
 
-	// Somebody else's client cannot end a token, its own can.
+	// Another client cannot end a token, its own can.
 	r.form("/csc/oauth2/revoke", url.Values{"token": {mine}, "client_id": {two.id}, "client_secret": {two.secret}})
 	if status, _ := r.post(1, "credentials/list", mine, m{}); status != http.StatusOK {
 		t.Errorf("another client ended the token: %d", status)

@@ -22,8 +22,8 @@ func papers(t testing.TB, n int) [][2]string {
 	return out
 }
 
-// TestProviderWithPyHanko: pyHanko, which somebody else wrote, signs with our
-// test provider. So the provider is not just what we imagine.
+// TestProviderWithPyHanko: pyHanko, which we did not write, signs with our test provider. So the
+// provider is not just what we imagine.
 func TestProviderWithPyHanko(t *testing.T) {
 	asked(t)
 	p := aProvider(t)

@@ -173,7 +173,7 @@ func overlapping(size int) []byte {
 	return slices.Concat(one[:end], dir, last)
 }
 
-// hugeCRL is a list with n entries, by somebody.
+// hugeCRL is a list with n entries, signed by a party.
 func hugeCRL(m *materials, by *party, n int) []byte {
 	m.t.Helper()
 	now := time.Now()
@@ -213,8 +213,7 @@ func signedBy(m *materials, p *party, certs, crls [][]byte) []byte {
 	return b
 }
 
-// rsaCertificate is a certificate for an RSA key that nobody has: only its
-// size counts.
+// rsaCertificate is a certificate for an RSA key without a private half: only its size counts.
 func rsaCertificate(m *materials, name string, bits int, e *big.Int, by *party) []byte {
 	m.t.Helper()
 	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), uint(bits)))

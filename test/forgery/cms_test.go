@@ -172,7 +172,7 @@ func makeCMS(t *testing.T, m *materials) []specimen {
 	return append(list, messages(m, p7m, other, message, sign)...)
 }
 
-// unsignedAttribute adds an attribute that nobody knows to the signer.
+// unsignedAttribute adds an unknown unsigned attribute to the signer.
 func unsignedAttribute(t *testing.T, signed []byte, value string) []byte {
 	t.Helper()
 	sd, err := cms.Parse(bytes.NewReader(signed))

@@ -205,7 +205,7 @@ func (m *materials) bdoc(name string) []byte {
 	return []byte(f.xmldsig("@", "", ref{name, "", ""}))
 }
 
-// strangers puts files into a container that nobody signed.
+// strangers puts files into a container that no signature covers.
 func strangers(base string, a archive, add func(string, archive)) {
 	signed := "contract.txt"
 	if base == "odf" {
@@ -378,7 +378,7 @@ func borrowed(m *materials, bases map[string]archive) []specimen {
 			add(name+" in "+kind+", a file beside", mime(kind), evil, man, member{name: "x.txt", data: []byte(contractText)}, member{name: file, data: wrap(sig)})
 		}
 	}
-	// A genuine container with a second manifest, signature or stranger.
+	// A genuine container with a second manifest, signature or uncovered file.
 	cad := bases["asic-e cades"]
 	sigName, manName := "", ""
 	for _, x := range cad.members {

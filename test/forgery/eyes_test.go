@@ -29,9 +29,8 @@ func newEyes(t *testing.T) *eyes {
 	return &eyes{t: t, dir: t.TempDir(), seen: make(map[[sha256.Size]byte][][]byte)}
 }
 
-// take tells for which of its meanings each reader takes a specimen, and whether
-// they agree. A reader that shows nothing deceives nobody. Differences of content
-// are not looked for.
+// take returns which of its meanings each reader sees in a specimen, and whether the readers agree.
+// A reader that shows nothing deceives no one. Differences of content are not looked for.
 func (y *eyes) take(sp specimen) (words []string, agree bool) {
 	y.t.Helper()
 	if sp.means == nil {

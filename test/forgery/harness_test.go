@@ -39,8 +39,8 @@ type specimen struct {
 	data     []byte
 	detached []byte // content given beside; nil if none
 	want     string // forged, genuine or slipped
-	// shows is a text that pdftotext or mutool must find in a PDF: what the forger
-	// wants somebody to read.
+	// shows is a text that pdftotext or mutool must find in a PDF: what the forger wants the victim
+	// to read.
 	shows string
 	// asks is the program that must print what shows says, in place of those;
 	// @ is the file, which has the name as.

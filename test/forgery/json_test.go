@@ -383,7 +383,7 @@ func (f *jsonForger) algorithms() {
 	}
 }
 
-// people: somebody else's certificate is shown, or named.
+// people: another person's certificate is shown, or named.
 func (f *jsonForger) people() {
 	mallory := certify(f.t, "Mallory", nil, person)
 	ours, theirs := base64.StdEncoding.EncodeToString(f.a.Certificate.Raw), base64.StdEncoding.EncodeToString(mallory.Certificate.Raw)

@@ -187,8 +187,8 @@ func makePrefixes(_ *testing.T, m *materials) []specimen {
 	return f.list
 }
 
-// makeMediaTypes: the manifest of a container, which nobody signs, says that a
-// file is something else than its signer says.
+// makeMediaTypes: the manifest of a container, which is not signed, says that a file is something
+// else than its signer says.
 func makeMediaTypes(_ *testing.T, m *materials) []specimen {
 	var list []specimen
 	manifest := func(shows string, b []byte, want, name string) {

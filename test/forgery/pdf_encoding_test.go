@@ -175,7 +175,7 @@ func runs(data []byte, end ...byte) []byte {
 	return append(out, end...)
 }
 
-// oddRecodings decode to the same bytes for somebody, and not for all.
+// oddRecodings decode to the same bytes in some readers, and not in all.
 func oddRecodings() []recoding {
 	as := func(keys string, encode func([]byte) []byte) func([]byte) (string, []byte) {
 		return func(data []byte) (string, []byte) { return keys, encode(data) }

@@ -14,8 +14,8 @@ func init() {
 	register("pdf-shown", makeShown)
 }
 
-// prepared is a document that its author prepared before somebody signed it,
-// and what he does with it afterwards.
+// prepared is a document that its author prepared before someone else signed it, and what the
+// author does with it afterwards.
 type prepared struct {
 	name    string
 	certify int
@@ -225,8 +225,8 @@ func makeAsked(t *testing.T, m *materials) []specimen {
 	return forge(t, m, list)
 }
 
-// makeShown fills in fields so that the page shows something else: by covering
-// it, by states that nobody saw, or where a field did not show its value.
+// makeShown fills in fields so that the page shows something else: by covering it, by states that
+// were never shown, or where a field did not show its value.
 func makeShown(t *testing.T, m *materials) []specimen {
 	var list []prepared
 	const (

@@ -141,9 +141,8 @@ func makeStructure(t *testing.T, m *materials) []specimen {
 
 type adder func(want, name, shows string, data ...[]byte)
 
-// slipper adds a document as its author signs it, with a slip in it: nobody else
-// made it, so nobody is to blame. Whether it is valid depends on what readers take
-// it for.
+// slipper adds a document as its author signs it, with a slip in it: no one else made it, so no one
+// is to blame. Whether it is valid depends on what readers take it for.
 type slipper func(name string, doc []byte, means ...[]byte)
 
 // twice names an object twice in one section, in every order and form.

@@ -103,7 +103,7 @@ func makePolyglots(t *testing.T, m *materials) []specimen {
 				if what != "a zip" && what != "a page" {
 					continue
 				}
-				want = genuine // in hexadecimal nobody finds it
+				want = genuine // in hexadecimal no reader finds it
 			}
 			sp := specimen{name: fmt.Sprintf("%s in %s", what, place), data: change(t, base, do), want: want}
 			switch {

@@ -25,7 +25,7 @@ import (
 
 func init() { register("trust", makeTrust) }
 
-// party is somebody with a certificate and a key; above are its issuers.
+// party is a certificate and its key; above are its issuers.
 type party struct {
 	ca.Issuer
 	above []*x509.Certificate
@@ -313,8 +313,8 @@ func (x *trial) authorities() {
 	x.make(deed{name: "issued by a trusted person under a trusted root", want: forged, signer: signer, anchors: []*party{mario, root}, proof: x.good(signer, mario, root)})
 }
 
-// signers: which certificates are for signing documents, whether issued by
-// somebody trusted or trusted themselves.
+// signers: which certificates are for signing documents, whether their issuer is trusted or they
+// themselves are.
 func (x *trial) signers() {
 	root := certify(x.t, "Root", nil, authority)
 	sign, nr := x509.KeyUsageDigitalSignature, x509.KeyUsageContentCommitment

@@ -141,8 +141,8 @@ func (m *materials) message(data []byte) string {
 	return envelope.Message
 }
 
-// A signature that an update takes out is told of: the document is not one that
-// nobody ever signed, and it is never valid.
+// A signature that an update removes is reported: the document is not treated as never signed, and
+// is never valid.
 func TestTakenOut(t *testing.T) {
 	m := &materials{t: t, service: &shared}
 	base := m.signOne("contract.pdf", pdf(), nil)

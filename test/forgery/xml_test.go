@@ -524,11 +524,8 @@ func (f *xmlForger) meanings() {
 	f.forged("meaning: an escape that is the Id of another", escaped, strings.Replace(escaped, "<r>", `<r><a Id="x%79">900</a>`, 1))
 }
 
-// xmlsec adds what xmlsec1 signs: transforms that we do not evaluate, under
-// which anything may be changed.
-// polyglots: a PDF that begins, or goes on, in what nobody signed. In signed
-// text its mark is a word like another, but for the place where every reader of
-// PDF looks for the header.
+// polyglots: a PDF that begins, or goes on, in an unsigned part. In signed text its mark is a word
+// like another, but for the place where every reader of PDF looks for the header.
 func (f *xmlForger) polyglots() {
 	long := "<text>" + strings.Repeat("a long contract ", 100) + "</text>"
 	signed := f.signXML("<doc>"+long+"<p>how %PDF-1.7 files end: startxref, and 1 0 obj</p><!--c--></doc>", xades.Options{})
@@ -570,6 +567,8 @@ func (f *xmlForger) names() {
 	}
 }
 
+// xmlsec adds what xmlsec1 signs: transforms that we do not evaluate, under which anything may be
+// changed.
 func (f *xmlForger) xmlsec() {
 	if _, err := exec.LookPath("xmlsec1"); err != nil {
 		f.t.Log("SKIPPED: xmlsec1 is not installed")

@@ -27,7 +27,7 @@ type member struct {
 	local     func(h []byte)
 	localName string // in place of name, in the header only
 	slack     []byte // after the deflated content, inside the entry
-	before    []byte // before the header, belonging to nobody
+	before    []byte // before the header, belonging to no entry
 	hidden    bool   // not in the directory
 	described bool   // sizes after the content
 }

@@ -381,9 +381,9 @@ func (m *matrix) encrypted() int {
 	return n
 }
 
-// TestCertifiedForms: a form that was certified with P=2 or 3 is filled in anew,
-// by whoever; fields that had a value get another one. The certification permits
-// it. An approval signature does not.
+// TestCertifiedForms: a form that was certified with P=2 or 3 is filled in after it was signed, by
+// anyone; fields that had a value get another one. The certification permits it. An approval
+// signature does not.
 func TestCertifiedForms(t *testing.T) {
 	m := &matrix{t: t, java: startSigners(t), dir: t.TempDir(), p12: writeP12(t, pki.Actor(t, "both-usages"))}
 	filled := formWith("Old", " BT /Helv 12 Tf 0 g 2 5 Td (Old) Tj ET")

@@ -1,6 +1,5 @@
-// Package interop hands what we make to strangers, and gives us what they
-// make. It holds tests only; they are skipped, loudly, where the oracles are
-// not installed.
+// Package interop has other validators check what we make, and checks what they make. It holds
+// tests only; they are skipped, loudly, where the oracles are not installed.
 package interop
 
 import (
@@ -59,8 +58,7 @@ func run(m *testing.M) int {
 	return 0
 }
 
-// full says that the strangers are to be asked: `make interop` does. Without it
-// only what is quick is run.
+// full runs the other validators too, as `make interop` does. Without it only what is quick is run.
 var full = os.Getenv("ROGITO_INTEROP") != ""
 
 // shared is the folder with the corpus and the oracles; the test is skipped
@@ -110,7 +108,7 @@ type Ask struct {
 	Offline  bool     `json:"offline,omitempty"`
 	Cert     []string `json:"cert,omitempty"`
 	What     string   `json:"-"` // packaging or input, for the table
-	Warns    string   `json:"-"` // the key of a warning that somebody else's signature deserves
+	Warns    string   `json:"-"` // the key of a warning that another tool's signature deserves
 }
 
 // Verdict is what DSS says of a file.

@@ -35,7 +35,7 @@ func algorithm(s ades.SignParams) string {
 	return "RSA " + hash
 }
 
-// table counts what the strangers said, for docs/interop.md.
+// table counts the verdicts of the other validators, for docs/interop.md.
 var table = results{counts: map[row][2]int{}}
 
 type results struct {
@@ -55,7 +55,7 @@ func (r *results) add(what row, ok bool) {
 	r.counts[what] = c
 }
 
-// strangers are the columns of the table.
+// strangers are the other validators, the columns of the table.
 var strangers = []string{"DSS", "pyHanko", "OpenSSL", "pdfsig", "qpdf", "xmlsec1", "veraPDF"}
 
 // print writes the table to the file that ROGITO_INTEROP_TABLE names.
@@ -72,7 +72,7 @@ func (r *results) print() error {
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 
-// ours is what the strangers said of our files, a line a combination.
+// ours is what the other validators said of our files, a line for each combination.
 func (r *results) ours(b *strings.Builder) {
 	fmt.Fprintf(b, "| format | packaging or input | level | algorithm | %s |\n|---|---|---|---|%s\n",
 		strings.Join(strangers, " | "), strings.Repeat("---|", len(strangers)))
@@ -94,7 +94,7 @@ func (r *results) ours(b *strings.Builder) {
 	}
 }
 
-// theirs is what we said of the strangers' files.
+// theirs is our verdict on the files that the others made.
 func (r *results) theirs(b *strings.Builder) {
 	b.WriteString("\n## What Rogito says of theirs, and others of its reports\n\n| who says | format | input | level | asked | agreed |\n|---|---|---|---|---|---|\n")
 	var keys []row
@@ -110,7 +110,7 @@ func (r *results) theirs(b *strings.Builder) {
 	}
 }
 
-// rows are the combinations, whoever was asked.
+// rows are the combinations that were tried with the given validators.
 func (r *results) rows(of func(validator string) bool) []row {
 	seen := map[row]bool{}
 	for k := range r.counts {

@@ -39,9 +39,8 @@ func python(t *testing.T) interpreter {
 	return interpreter(bin)
 }
 
-// ask has several of testdata/strangers.py work on the documents that stand under
-// a key, side by side. It answers with one text for each: empty where all went
-// well.
+// ask has several processes of testdata/strangers.py work on the documents that stand under a key,
+// side by side. It returns one text for each: empty if all went well.
 func ask[T any](t *testing.T, py interpreter, key string, files []T, more map[string]string) []string {
 	t.Helper()
 	said := make([]string, len(files))

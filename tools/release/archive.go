@@ -35,8 +35,8 @@ func (r *release) contents(p platform) []file {
 	return list
 }
 
-// archive writes a zip for Windows and a tar.gz for the others, with everything
-// in one folder, all of one date, and of nobody.
+// archive writes a zip for Windows and a tar.gz for the others, with everything in one folder, all
+// with one date and no owner.
 func (r *release) archive(p platform) error {
 	base := fmt.Sprintf("_%s_%s", p.system, p.machine)
 	write, suffix := r.writeTar, ".tar.gz"

@@ -53,8 +53,8 @@ func (r *release) pack(page string) error {
 	return errors.Join(err, w.Close(), os.WriteFile(r.page(page+".gz"), out.Bytes(), 0o644))
 }
 
-// describe says what a package is and what is in it. The data folder is not: it
-// belongs to whoever runs the server, and stays when the package goes.
+// describe says what a package is and what is in it. The data folder is not: it belongs to the
+// operator, and stays when the package is removed.
 func (r *release) describe(p platform, kind string) *nfpm.Info {
 	deploy := func(name string) string { return filepath.Join(r.root, "deploy", name) }
 	at := func(from, to, what string, mode os.FileMode) *files.Content {

@@ -1,7 +1,7 @@
 //go:build pkcs11
 
-// Package hsmtest makes PKCS#11 tokens for tests: SoftHSM, behind a module
-// that fails, refuses or dawdles as a test tells it to.
+// Package hsmtest makes PKCS#11 tokens for tests: SoftHSM, behind a module that fails, refuses or
+// is slow as a test sets it.
 package hsmtest
 
 import (

@@ -177,7 +177,7 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// What is kept of fonts is the same for whoever draws with them.
+// What is kept of fonts is the same for every caller that draws with them.
 func TestFontsKept(t *testing.T) {
 	proc := func(code string) string { return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(code), code) }
 	d, err := pdf.Open(bytes.NewReader(onePage("", "/T 7 0 R/G 9 0 R",

@@ -36,8 +36,8 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerFrom is the caller of the request that ctx belongs to, nil where
-// nobody was asked for.
+// CallerFrom is the caller of the request that ctx belongs to, or nil for operations without
+// authentication.
 func CallerFrom(ctx context.Context) *Caller {
 	c, _ := ctx.Value(callerKey{}).(*Caller)
 	return c

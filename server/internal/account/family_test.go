@@ -111,7 +111,7 @@ func TestNoTokenOutlivesItsParent(t *testing.T) {
 	})
 }
 
-// An expired token stays expired, whoever asks.
+// An expired token stays expired, whatever asks for it.
 func TestExpiredTokensStayDead(t *testing.T) {
 	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
@@ -281,8 +281,8 @@ func TestNoOrphans(t *testing.T) {
 	})
 }
 
-// A refresh token works once. Whoever shows it again, anywhere, ends the line
-// and what has come from it.
+// A refresh token works once. Showing it again, from anywhere, revokes its line and every token
+// that came from it.
 func TestReuseEndsTheLine(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		r, other := open(t, db, m, account.Config{}), open(t, db, m, account.Config{})
@@ -523,9 +523,8 @@ func TestWhoMayManageTokens(t *testing.T) {
 	})
 }
 
-// Nobody of a token's family is a second pair of eyes: not what it was refreshed
-// to, not those that it made or that made it, and not their children. What it
-// asked for before goes on.
+// No token of a family can approve what another of it asked for: not the one it was refreshed to,
+// not those that it made or that made it, and not their children. What it asked for before goes on.
 func TestApart(t *testing.T) {
 	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
@@ -579,7 +578,7 @@ func TestApart(t *testing.T) {
 	})
 }
 
-// A token from before is shown again only to whoever could make it now.
+// A token from before is shown again only to a caller who could make it now.
 func TestMayHold(t *testing.T) {
 	each(t, account.Config{}, func(t *testing.T, r fixture) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})

@@ -19,8 +19,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// What is known of a secret is believed for a while, so that a call costs no
-// query. The sum of both is what a revocation takes to reach every node.
+// An authenticated secret is cached for a while, so that a call costs no query. A revocation takes
+// the sum of both to reach every node.
 const (
 	freshFor = 2 * time.Second // used as it is
 	staleFor = 4 * time.Second // used once more while it is read again

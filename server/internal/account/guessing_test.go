@@ -51,7 +51,7 @@ func TestPasswordGuessing(t *testing.T) {
 			t.Errorf("the right password passes the lock: %s", outcome(a))
 		}
 		var log bytes.Buffer
-		if err := s.Rooms().ExportAudit(context.Background(), &log, 0); err != nil {
+		if err := s.OpenServer().ExportAudit(context.Background(), &log, 0); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(log.String(), `"certificate-locked"`); n != 1 {
@@ -80,8 +80,8 @@ func TestUnknownUserLooksLikeWrongPassword(t *testing.T) {
 	}
 }
 
-// Who has no token of the account locks nobody out: strangers, people without
-// a token, tokens that are void, and tokens without the scope.
+// Callers who have no token of the account cannot lock its certificates: other accounts, callers
+// without a token, and tokens that are void or lack the scope.
 func TestStrangersLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -146,9 +146,9 @@ func TestCodeGuessing(t *testing.T) {
 	}
 }
 
-// A code that was given for one document is good for no other: not in another
-// call, not in a larger batch, not under the key of the first call, and not by
-// somebody who reaches into the database while the record waits.
+// A code that was given for one document is good for no other: not in another call, not in a larger
+// batch, not under the key of the first call, and not after a change of the database while the
+// record waits.
 func TestCodeIsForItsDocuments(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -168,10 +168,10 @@ func TestCodeIsForItsDocuments(t *testing.T) {
 				t.Errorf("%s under the same key: %d/%d", name, a.Status, a.Code())
 			}
 		}
-		room, other := s.Rooms(), "Bearer "+s.OtherToken()
+		srv, other := s.OpenServer(), "Bearer "+s.OtherToken()
 		exec := func(query string, args ...any) {
 			t.Helper()
-			err := room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
+			err := srv.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
 				_, err := tx.Exec(context.Background(), query, args...)
 				return err
 			})
@@ -182,7 +182,7 @@ func TestCodeIsForItsDocuments(t *testing.T) {
 		var blob string
 		var digest []byte
 		b := s.Sign(b64([]byte("B")))
-		row := room.Parts().DB.Read().QueryRow(context.Background(), `select blob, sha256 from signature_files where signature_id = $1 and role = 'input'`, b.ID)
+		row := srv.Parts().DB.Read().QueryRow(context.Background(), `select blob, sha256 from signature_files where signature_id = $1 and role = 'input'`, b.ID)
 		if err := row.Scan(&blob, &digest); err != nil {
 			t.Fatal(err)
 		}

@@ -15,11 +15,11 @@ import (
 func TestQuotaOfAnAccount(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
-		if err := room.SetQuota(t.Context(), s.Box.Email, account.Quota{SignaturesPerDay: 3, SignaturesPerMonth: 100, CertificatesPerMonth: 1}); err != nil {
+		srv := s.OpenServer()
+		if err := srv.SetQuota(t.Context(), s.Box.Email, account.Quota{SignaturesPerDay: 3, SignaturesPerMonth: 100, CertificatesPerMonth: 1}); err != nil {
 			t.Fatal(err)
 		}
-		token := s.Do("POST", "/tokens", m{"scopes": []string{"*:*/*"}}) // one that nobody has looked up yet
+		token := s.Do("POST", "/tokens", m{"scopes": []string{"*:*/*"}}) // not looked up yet
 		var made struct{ Token string }
 		if err := json.Unmarshal(token.Data, &made); err != nil {
 			t.Fatal(err)

@@ -23,13 +23,13 @@ func copyRows(s *server.Server, t *testing.T, table, where string, args ...any) 
 	return func() { execute(s, t, `insert into `+table+` select * from `+kept) }
 }
 
-// A token that was deleted has no records signed that wait, though somebody who writes
-// to the database puts its row back for as long as that takes, or writes that another
-// token is what it has become; nor does its family grow by such a word.
+// The waiting records of a deleted token are not signed, even if someone who can write to the
+// database puts its row back meanwhile, or writes that the token was replaced by another one; nor
+// does its family grow by that.
 func TestReturnedTokensPermitNothing(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		token := func(auth string) (id, secret string) {
 			t.Helper()
 			var made struct{ ID, Token string }
@@ -51,12 +51,12 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 			return r.ID
 		}
 		other, otherSecret := token(s.ApiKey())
-		line := field(room, t, `select line_id from tokens where id = $1`, other)
-		becomes := func(id, line string) (undo func()) { // what nobody but the server may say
+		line := field(srv, t, `select line_id from tokens where id = $1`, other)
+		becomes := func(id, line string) (undo func()) { // which only the server may write
 			hash := []byte(id)
-			execute(room, t, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at, mac)
+			execute(srv, t, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at, mac)
 				select $1, $2, account_id, $3, created_at, mac from tokens where id = $4`, hash, id, line, other)
-			return func() { execute(room, t, `delete from spent_tokens where refresh_hash = $1`, hash) }
+			return func() { execute(srv, t, `delete from spent_tokens where refresh_hash = $1`, hash) }
 		}
 		deleted := func(id string) {
 			t.Helper()
@@ -66,7 +66,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		}
 		unsigned := func(what, record string) {
 			t.Helper()
-			if r := s.Wait(record, "DONE", "ERROR"); r.State != "ERROR" || field(room, t, `select cast(count(*) as text) from signing_intents where signature_id = $1`, record) != "0" {
+			if r := s.Wait(record, "DONE", "ERROR"); r.State != "ERROR" || field(srv, t, `select cast(count(*) as text) from signing_intents where signature_id = $1`, record) != "0" {
 				t.Errorf("%s: %s %s", what, r.State, deref(r.ErrorMessage))
 			}
 		}
@@ -74,7 +74,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 			return s.Do("POST", "/approvals/"+record, nil, "Authorization", "Bearer "+secret)
 		}
 
-		// Its own child approves, once the asker is said to have become somebody else.
+		// Its own child approves, once the row says that the asker was replaced by another token.
 		id, secret := token(s.ApiKey())
 		_, child := token("Bearer " + secret)
 		record := asks(secret)
@@ -93,13 +93,13 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		// The asker is deleted, and its row put back.
 		id, secret = token(s.ApiKey())
 		record = asks(secret)
-		back := copyRows(room, t, "tokens", `id = $1`, id)
+		back := copyRows(srv, t, "tokens", `id = $1`, id)
 		deleted(id)
 		back()
 		if a := approve(record, otherSecret); a.Status == 200 {
 			unsigned("the asker was put back", record)
 		}
-		execute(room, t, `delete from tokens where id = $1`, id)
+		execute(srv, t, `delete from tokens where id = $1`, id)
 
 		// The asker is deleted, and said to have become another.
 		id, secret = token(s.ApiKey())
@@ -120,22 +120,22 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		// The approver is deleted before the record is signed.
 		_, secret = token(s.ApiKey())
 		record = asks(secret)
-		s.Run.Stop() // nobody works on it until it is told to
-		h := s.Rooms()
+		s.Run.Stop() // it is not worked on until the test says so
+		h := s.OpenServer()
 		front := httptest.NewServer(h.Handler())
 		defer front.Close()
 		s.URL = front.URL
 		if a := approve(record, thirdSecret); a.Status != 200 {
 			t.Fatalf("%d/%d %s", a.Status, a.Code(), a.Message)
 		}
-		back = copyRows(room, t, "tokens", `id = $1`, third)
+		back = copyRows(srv, t, "tokens", `id = $1`, third)
 		deleted(third)
 		back()
 		if err := work(h.Parts().Signing); err != nil {
 			t.Fatal(err)
 		}
 		unsigned("the approver was put back", record)
-		execute(room, t, `delete from tokens where id = $1`, third)
+		execute(srv, t, `delete from tokens where id = $1`, third)
 		s.VerifyAudit()
 	})
 }
@@ -145,7 +145,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 func TestReturnedClientCertificates(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		file, _ := selfSigned(t, t.TempDir())
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -156,10 +156,10 @@ func TestReturnedClientCertificates(t *testing.T) {
 		if a := s.Do("POST", "/client-certificates", m{"name": "mine", "certificate": string(text)}, "Authorization", s.ApiKey()); a.Status != 200 || json.Unmarshal(a.Data, &made) != nil {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
-		account := field(room, t, `select account_id from client_certificates where id = $1`, made.ID)
+		account := field(srv, t, `select account_id from client_certificates where id = $1`, made.ID)
 		knows := func() bool {
 			t.Helper()
-			yes, err := room.Parts().Enroll.KnowsClient(t.Context(), account, block.Bytes)
+			yes, err := srv.Parts().Enroll.KnowsClient(t.Context(), account, block.Bytes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestReturnedClientCertificates(t *testing.T) {
 		if !knows() {
 			t.Fatal("it is not known")
 		}
-		back := copyRows(room, t, "client_certificates", `id = $1`, made.ID)
+		back := copyRows(srv, t, "client_certificates", `id = $1`, made.ID)
 		if a := s.Do("DELETE", "/client-certificates/"+made.ID, nil, "Authorization", s.ApiKey()); a.Status != 200 {
 			t.Fatal(a.Message)
 		}
@@ -176,13 +176,13 @@ func TestReturnedClientCertificates(t *testing.T) {
 		if knows() {
 			t.Error("it was put back, and counts")
 		}
-		// Nor one that somebody else wrote, with the keyed digest of another.
+		// Nor one that was written to the database, with the keyed digest of another.
 		other, _ := selfSigned(t, t.TempDir())
 		if text, err = os.ReadFile(other); err != nil {
 			t.Fatal(err)
 		}
 		block, _ = pem.Decode(text)
-		execute(room, t, `update client_certificates set fingerprint = $1 where id = $2`, enroll.Fingerprint(block.Bytes), made.ID)
+		execute(srv, t, `update client_certificates set fingerprint = $1 where id = $2`, enroll.Fingerprint(block.Bytes), made.ID)
 		if knows() {
 			t.Error("one that nobody registered counts")
 		}

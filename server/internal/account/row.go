@@ -92,7 +92,7 @@ const (
 	kindChanged = eventPrefix + "changed"
 )
 
-// standing is what the log says of an account.
+// standing is the log's entry for the state of an account.
 type standing struct {
 	Admin   bool   `json:"admin"`
 	Sandbox bool   `json:"sandbox"`

@@ -56,12 +56,12 @@ func belongings(s *site, records int) map[string][]string {
 	ids["signatures"] = append(ids["signatures"], ids["approvals"]...)
 	ids["tokens"] = append(ids["tokens"], s.OtherToken())
 	ids["token"] = ids["tokens"]
-	room := s.Rooms()
-	owner, err := room.Parts().Accounts.Authenticate(context.Background(), bearer(s.Box.Token), false)
+	srv := s.OpenServer()
+	owner, err := srv.Parts().Accounts.Authenticate(context.Background(), bearer(s.Box.Token), false)
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	sub, err := room.Parts().Billing.Subscribe(context.Background(), owner.AccountID, "GET:*/IT-omi", 10, 0)
+	sub, err := srv.Parts().Billing.Subscribe(context.Background(), owner.AccountID, "GET:*/IT-omi", 10, 0)
 	if err != nil {
 		s.T.Fatal(err)
 	}

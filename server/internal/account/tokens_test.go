@@ -10,8 +10,7 @@ import (
 	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
-// An answer that shows a token is replayed to whoever could have asked for it,
-// and to nobody else.
+// An answer that shows a token is replayed only to callers who could have asked for it.
 func TestTokenReplaysAreJudged(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {

@@ -21,7 +21,7 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-// brackets is deep JSON that nobody has to hold.
+// brackets is deeply nested JSON, made while it is read so that it takes no memory.
 type brackets struct{ n int }
 
 func (b *brackets) Read(p []byte) (int, error) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// contentPolicy of pages that are answers: they show what strangers wrote, and
-// need nothing but their own style, which is named by its digest.
+// contentPolicy of pages that are answers: they show untrusted text, and need only their own style,
+// which is named by its digest.
 func contentPolicy(page []byte) string {
 	style := "'none'"
 	if _, rest, ok := bytes.Cut(page, []byte("<style>")); ok {
@@ -60,13 +60,13 @@ func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {
 	if c.Size >= 0 {
 		h.Set("Content-Length", strconv.FormatInt(c.Size, 10))
 	}
-	var room []byte
+	var buf []byte
 	if _, ok := c.Reader.(io.WriterTo); !ok { // one that writes itself wants none
-		room = make([]byte, 256<<10)
+		buf = make([]byte, 256<<10)
 	}
-	if _, err := io.CopyBuffer(a.pacedWriter(w, r), c.Reader, room); err != nil {
-		// The status is sent: all that is left is to break the connection, so
-		// that nobody takes a part for the whole.
+	if _, err := io.CopyBuffer(a.pacedWriter(w, r), c.Reader, buf); err != nil {
+		// The status is sent: all that is left is to break the connection, so that the client does
+		// not take a part for the whole.
 		a.log.WarnContext(r.Context(), "download broken off", "error", err)
 		panic(http.ErrAbortHandler)
 	}

@@ -128,7 +128,7 @@ func (a *API) refusal(r *http.Request, err error) *fault.Error {
 	return &fault.Error{Code: fault.Internal, Text: "internal error (request " + id + ")"}
 }
 
-// statusClientGone is for the log: nobody reads this answer.
+// statusClientGone is for the log: the client does not read this answer.
 const statusClientGone = 499
 
 // fromBody maps what reading a body can meet.

@@ -80,7 +80,7 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 	return sum.Sum(nil), err
 }
 
-// read reads the body; sum is nil where nobody asks for its digest.
+// read reads the body; sum is nil if its digest is not needed.
 func (b *binding) read(a *API, c *call, r *http.Request, op *Op, in any, sum hash.Hash) error {
 	if !b.input.some {
 		return nil

@@ -33,7 +33,7 @@ type Observation struct {
 	Code    fault.Code // of the envelope's error; 0 for none
 	Message string     // of a refusal
 	Elapsed time.Duration
-	Caller  *account.Caller // nil where nobody was asked for, or nobody let in
+	Caller  *account.Caller // nil if no authentication was needed, or it failed
 }
 
 // call is what is known of one request while it is answered, and the writer of its

@@ -21,7 +21,7 @@ type Op struct {
 	Summary string // one line
 	Text    string // more, in Markdown
 
-	Public     bool // nobody is asked who they are
+	Public     bool // no authentication
 	Basic      bool // e-mail and API key are as good as a token
 	Admin      bool // administrators only: else 131
 	Idempotent bool // an Idempotency-Key is honoured

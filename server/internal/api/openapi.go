@@ -257,8 +257,8 @@ func requestBody(reg huma.Registry, op Op, f reflect.StructField) *huma.RequestB
 	return body
 }
 
-// mayBeNull says of a request's members that null is as good as leaving them
-// out, as it is, wherever they may be left out.
+// mayBeNull declares for a request's members that null is as good as leaving them out, as it is,
+// wherever they may be left out.
 func mayBeNull(reg huma.Registry, s *huma.Schema) {
 	if s.Ref != "" {
 		s = reg.SchemaFromRef(s.Ref)

@@ -17,7 +17,7 @@ import (
 const (
 	minRate       = 16 << 10        // bytes a second, on the average, after the first patience
 	longestBody   = time.Hour       // for a whole body
-	drainTime     = 2 * time.Second // for the rest of a body that nobody wants: a client that is still sending reads the answer only then
+	drainTime     = 2 * time.Second // for the rest of an unwanted body: a client that is still sending reads the answer only then
 	drainBytes    = 64 << 20        // of it
 	writePatience = time.Minute     // beyond the time that the rate gives, for the answer
 )

@@ -19,8 +19,8 @@ import (
 	"rogito.dev/rogito/server/internal/peer"
 )
 
-// TestWaitingTakesNoPlace: clients who stand still in the middle of a body keep
-// nobody out, and when they go on they are served.
+// TestWaitingTakesNoPlace: clients that stall in the middle of a body do not keep others out, and
+// are served when they go on.
 func TestWaitingTakesNoPlace(t *testing.T) {
 	a := testAPI(Options{MaxInFlight: 2, Timeout: time.Minute, Patience: time.Minute})
 	h := a.Handler()

@@ -31,7 +31,7 @@ func PeerFrom(ctx context.Context) []byte {
 	return der
 }
 
-// DirectFrom is the address (HOST:PORT) of whoever is connected.
+// DirectFrom is the address (HOST:PORT) of the connection's other end.
 func DirectFrom(ctx context.Context) string {
 	addr, _ := ctx.Value(directKey{}).(string)
 	return addr

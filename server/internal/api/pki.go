@@ -17,8 +17,7 @@ import (
 // the protocol is spoken (a wrong media type, a body too large, a list that
 // cannot be had) is HTTP's to say, in the envelope.
 //
-// Time-stamps are signed for so many requests of one address in a minute; 0: for
-// nobody.
+// stampsPerMinute is how many time-stamps one address gets in a minute; with 0 none are signed.
 func MountPKI(a *API, h *http.ServeMux, stampsPerMinute int) {
 	a.Mount("/pki/*", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := h.Handler(r); pattern == "" {

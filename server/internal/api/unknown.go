@@ -120,8 +120,8 @@ func unknownInQuery(c *call, query string, known []string) {
 	}
 }
 
-// shape is what the document says of a body: the members that an object has,
-// and the elements of a list. One without members may have any.
+// shape is the document's description of a body: the members that an object has, and the elements
+// of a list. One without members may have any.
 type shape struct {
 	members map[string]*shape
 	items   *shape
@@ -203,7 +203,7 @@ func (k *knowledge) unknownInForm(c *call, parts []upload.Part) {
 // thousand elements, and the one misspelt member may be in the last.
 func (k *knowledge) unknownIn(c *call, v jsontext.Value) {
 	if v.Kind() == '{' || v.Kind() == '[' {
-		// What is malformed was refused when it came in: there is no error to tell.
+		// Malformed JSON was refused when it came in, so no error is reported here.
 		d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 		_ = k.walk(c, d, k.body, "")
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Strangers are found in lists and objects within objects, and no more of them
-// are named than a person reads.
+// Unknown members are found in lists and objects within objects, and no more of them are named than
+// a person reads.
 func TestStrangersWithin(t *testing.T) {
 	type point struct {
 		Latitude float64 `json:"latitude"`

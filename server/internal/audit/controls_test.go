@@ -106,7 +106,7 @@ func TestAuditControls(t *testing.T) {
 		if res := good("at rest", s.Config); res.Witnesses[0].Size != res.Entries || res.Pending != 0 {
 			t.Errorf("not all is witnessed at rest: %d of %d, %d wait", res.Witnesses[0].Size, res.Entries, res.Pending)
 		}
-		room := s.Rooms()
+		room := s.OpenServer()
 		if _, err := room.RotateMasterKey(context.Background(), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestAuditControls(t *testing.T) {
 			}
 		}
 		again.Run.Stop()
-		if err := signingAt(again.Rooms(), after(400*day)).Retain(context.Background()); err != nil {
+		if err := signingAt(again.OpenServer(), after(400*day)).Retain(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if res := good("after retention", again.Config); res.Erased == 0 {

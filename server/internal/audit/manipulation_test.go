@@ -58,7 +58,7 @@ func newIntruder(t *testing.T, database string) *intruder {
 		t.Fatal(deref(r.ErrorMessage))
 	}
 	s.Stand()
-	x := &intruder{T: t, room: s.Rooms(), approved: approved, filed: map[string][]byte{}, witness: filepath.Join(s.Config.Data, "audit", "witness")}
+	x := &intruder{T: t, room: s.OpenServer(), approved: approved, filed: map[string][]byte{}, witness: filepath.Join(s.Config.Data, "audit", "witness")}
 	ctx := context.Background()
 	x.signed = s.Sign(b64(sitetest.SamplePDF))
 	s.Download(x.signed.ID, "signedDocument")

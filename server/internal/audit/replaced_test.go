@@ -77,11 +77,11 @@ func TestExportReplaced(t *testing.T) {
 	one, two := newSite(t), newSite(t, sitetest.Fresh)
 	var ours, theirs bytes.Buffer
 	ctx := context.Background()
-	room := one.Rooms()
+	room := one.OpenServer()
 	if err := room.ExportAudit(ctx, &ours, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := two.Rooms().ExportAudit(ctx, &theirs, 0); err != nil {
+	if err := two.OpenServer().ExportAudit(ctx, &theirs, 0); err != nil {
 		t.Fatal(err)
 	}
 	key := room.Parts().Authority.AuditKey()
@@ -113,7 +113,7 @@ func TestAuditAway(t *testing.T) {
 	}))
 	t.Cleanup(host.Close)
 	s := newSite(t, allow(host.URL))
-	room, ctx := s.Rooms(), context.Background()
+	room, ctx := s.OpenServer(), context.Background()
 	exec := func(query string) {
 		t.Helper()
 		err := room.Parts().DB.Write(ctx, func(tx *store.Tx) error {

@@ -156,8 +156,8 @@ func (a *Authority) openUnit(ctx context.Context) (err error) {
 	return a.db.Write(ctx, func(tx *store.Tx) error { return a.record(ctx, tx, "", a.unit.Certificate) })
 }
 
-// openSeal opens the key that the server seals its own statements with, such as
-// certificates of completion. Nobody supervises it: it is never qualified.
+// openSeal opens the key that the server seals its own statements with, such as certificates of
+// completion. It is under no supervision, so never qualified.
 func (a *Authority) openSeal(ctx context.Context) (err error) {
 	made := false
 	a.seal, err = a.member(ctx, "seal", "P-256", func(key crypto.Signer) (*x509.Certificate, error) {
@@ -392,8 +392,7 @@ func (a *Authority) Settled(ctx context.Context) (bool, error) {
 	return audit.Had(ctx, a.db.Read(), Keys.Kind, "root")
 }
 
-// Register tells the log of the keys and of the authority's own certificates, as
-// far as it does not know them.
+// Register logs the keys and the authority's own certificates, as far as it does not know them.
 func (a *Authority) Register(ctx context.Context, log *audit.Log) error {
 	err := Keys.Catch(ctx, log, func(row *audit.Registered, known bool) bool { return !known || row.Fixed != "" })
 	if err != nil {

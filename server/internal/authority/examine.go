@@ -11,8 +11,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Examine looks at the authority's own keys, certificates and lists, and tells
-// of what is not as it must be. Its keys were opened to get here.
+// Examine checks the authority's own keys, certificates and lists, and calls tell for each that is
+// not as it must be. Its keys were opened to get here.
 func (a *Authority) Examine(ctx context.Context, tell func(string)) error {
 	now := a.config.Now()
 	for _, m := range []struct {

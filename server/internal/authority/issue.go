@@ -21,7 +21,7 @@ import (
 // Subject is who a certificate is for. Empty parts are left out.
 type Subject struct {
 	GivenName, Surname, FiscalCode       string
-	Country                              string // two letters; left out where nobody proved it
+	Country                              string // two letters; left out if it was not proven
 	Organization, OrganizationIdentifier string
 	Email                                string
 	CommonName                           string // empty: made from the other parts

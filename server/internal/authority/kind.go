@@ -14,14 +14,14 @@ import (
 // sandboxMark ends the name of a sandbox's authority.
 const sandboxMark = " SANDBOX"
 
-// ErrKind says that the authority there is belongs to a sandbox and the
-// installation does not, or the other way round.
+// ErrKind means that the existing authority was made for a sandbox and the installation is not one,
+// or the other way round.
 var ErrKind = errors.New("the authority of this installation was made for a sandbox, or this is one and its authority was not: " +
 	"start with an empty database and data folder (rogito init)")
 
-// openKind looks whether the authority there is suits the installation. A
-// command may have made it before anybody said what the installation is to be
-// and where it is reached: as long as nothing was issued, such a one gives way.
+// openKind checks whether the existing authority suits the installation. A command may have made it
+// before the kind of the installation and its public address were configured, so it is replaced as
+// long as it has issued nothing.
 func (a *Authority) openKind(ctx context.Context) error {
 	root, err := a.load(ctx, "root")
 	if err != nil || root.Certificate == nil {

@@ -272,8 +272,8 @@ func (a *Authority) revoked(ctx context.Context, q store.Querier) ([]ca.Revoked,
 	return all, err
 }
 
-// tableRevoked are those of rows that this server wrote: nobody else revokes our
-// certificates, or some that there are not.
+// tableRevoked are the revocations in rows that this server wrote. A row from elsewhere cannot
+// revoke a certificate of ours, or one that does not exist.
 func (a *Authority) tableRevoked(ctx context.Context, q store.Querier) (all []ca.Revoked, err error) {
 	rows, err := q.Query(ctx, selectIssued+`where revoked_at > 0 order by revoked_at`)
 	return all, store.Each("authority: read revoked", rows, err, func(row store.Row) error {

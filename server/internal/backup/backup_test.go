@@ -175,7 +175,7 @@ func rewrite(t *testing.T, archive []byte, change func(name string, content []by
 			t.Fatal(err, rerr)
 		}
 		if h.Name == "SHA256SUMS" {
-			b = sums.Bytes() // whoever changes a file can do the plain digests over
+			b = sums.Bytes() // an attacker who changes a file can recompute the plain digests
 		}
 		if b = change(h.Name, b); b == nil {
 			continue

@@ -207,8 +207,8 @@ func (f failure) write(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// sweep forgets now and then what nobody asks for any more: old failures, the
-// quota of past days, and tokens.
+// sweep deletes old failures, the quota of past days and tokens that expired long ago, at most once
+// an hour.
 func (u *usage) sweep(ctx context.Context, tx *store.Tx, accounts *account.Service) error {
 	if time.Since(u.swept) < time.Hour {
 		return nil

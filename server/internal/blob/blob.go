@@ -17,7 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// What reading a blob can say besides an accident of the storage.
+// Errors of reading a blob besides failures of the storage.
 var (
 	ErrNotFound = errors.New("blob: no such blob")
 	ErrCorrupt  = errors.New("blob: changed on disk")
@@ -51,9 +51,8 @@ func (b Info) SHA256State() hash.Hash {
 // object wrapped under the data key, so that what is read is what was written,
 // bit for bit, or an error. A blob never changes; it is put, read and deleted.
 type Store interface {
-	// For is the store of one owner, such as a record with its account. Only the
-	// owner can open what is put there. The id does not tell the owner, and any
-	// store can list and delete it.
+	// For is the store of one owner, such as a record with its account. Only the owner can open
+	// what is put there. The id does not reveal the owner, and any store can list and delete it.
 	For(owner string) Store
 	// Put stores what r gives, to its end, and returns when it is durable. On
 	// an error nothing is left behind.

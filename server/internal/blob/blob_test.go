@@ -441,7 +441,7 @@ func BenchmarkBlob1MiB(b *testing.B) {
 	}
 }
 
-// A blob opens for its owner and for nobody else who names it.
+// A blob opens for its owner and for no other account that names it.
 func TestBlobsHaveOwners(t *testing.T) {
 	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
 		ctx := context.Background()

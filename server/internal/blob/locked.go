@@ -12,8 +12,8 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// Locked keeps small objects in a bucket with object lock: until a time nobody
-// can change or delete them, not even who owns the bucket.
+// Locked keeps small objects in a bucket with object lock: until a given time they cannot be
+// changed or deleted, not even by the owner of the bucket.
 type Locked struct{ bucket *s3Bucket }
 
 // maxLocked bounds an object that is read back.

@@ -14,7 +14,7 @@ import (
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-// What is locked is read back, whoever writes over it or deletes it.
+// A locked object can be read after it was overwritten or deleted.
 func TestLocked(t *testing.T) {
 	b := storetest.LockedS3(t)
 	ctx := context.Background()

@@ -127,7 +127,7 @@ func TestDamagedPack(t *testing.T) {
 	}
 }
 
-// A pack that no object is in goes once nobody writes to it.
+// A pack without objects is removed once nothing writes to it.
 func TestEmptyPacksGo(t *testing.T) {
 	s, f := openPacked(t)
 	ctx := context.Background()

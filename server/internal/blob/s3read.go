@@ -76,7 +76,7 @@ func (o *s3Object) begin() error {
 	return err
 }
 
-// get asks for n bytes, or as many as there are, and tells the length of all.
+// get asks for n bytes, or as many as there are, and returns the total length.
 func (o *s3Object) get(ctx context.Context, off, n int64) (body io.ReadCloser, length int64, err error) {
 	var opts minio.GetObjectOptions
 	if err := opts.SetRange(off, off+n-1); err != nil {

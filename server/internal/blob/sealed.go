@@ -104,7 +104,7 @@ func (s sealing) footerSize() int {
 	return footerSize
 }
 
-// footerNonce tells the two kinds of footers apart.
+// footerNonce distinguishes the two kinds of footers.
 func (s sealing) footerNonce() []byte {
 	if s.grown {
 		return chunkNonce('g', 0)

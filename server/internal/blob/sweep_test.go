@@ -10,8 +10,8 @@ import (
 	"rogito.dev/rogito/server/internal/blob"
 )
 
-// What nobody refers to goes once it is a day old, and nothing else; where it is
-// too much for accidents, nothing goes.
+// A blob without references is removed once it is a day old, and nothing else is; if there are too
+// many for an accident, nothing is removed.
 func TestSweep(t *testing.T) {
 	eachBlobs(t, func(t *testing.T, s blob.Store) {
 		ctx := t.Context()

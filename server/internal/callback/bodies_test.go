@@ -29,7 +29,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 		r.Mu.Lock()
 		r.Got = nil
 		r.Mu.Unlock()
-		room := s.Rooms()
+		srv := s.OpenServer()
 		target := m{"url": r.URL + "/hook", "custom": m{"a": 1}}
 
 		deaf.Store(true)
@@ -37,7 +37,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 		done := s.Wait(rec.ID, "DONE")
 		r.Wait(t, 1)
 		deaf.Store(false)
-		execute(room, t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
+		execute(srv, t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
 		states := func() (list []string, last string) {
 			r.Mu.Lock()
 			defer r.Mu.Unlock()
@@ -65,7 +65,7 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 		var list []string
 		var last string
 		for range await.Within(60 * time.Second) {
-			if list, last = states(); len(list) > 2 && countRows(room, t, `select count(*) from callbacks where active = 1`) == 0 {
+			if list, last = states(); len(list) > 2 && countRows(srv, t, `select count(*) from callbacks where active = 1`) == 0 {
 				break
 			}
 		}
@@ -78,20 +78,20 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 		}
 		// Of the record nothing stands in the row.
 		for _, column := range []string{"url", "method", "field", "custom", "scope", "state", "problem"} {
-			if text := field(room, t, fmt.Sprintf(`select %s from callbacks where record_id = $1 limit 1`, column), rec.ID); strings.Contains(text, "canary") {
+			if text := field(srv, t, fmt.Sprintf(`select %s from callbacks where record_id = $1 limit 1`, column), rec.ID); strings.Contains(text, "canary") {
 				t.Errorf("%s: %s", column, text)
 			}
 		}
-		for state, want := range map[string]int{"ERROR": 500, "WAIT_SIGN": 500} { // nor does somebody else say what it tells of
-			id := field(room, t, `select max(id) from callbacks where record_id = $1 and state = 'DONE'`, rec.ID)
-			execute(room, t, `update callbacks set state = $2 where id = $1`, id, state)
+		for state, want := range map[string]int{"ERROR": 500, "WAIT_SIGN": 500} { // nor is one sent again whose row names another state
+			id := field(srv, t, `select max(id) from callbacks where record_id = $1 and state = 'DONE'`, rec.ID)
+			execute(srv, t, `update callbacks set state = $2 where id = $1`, id, state)
 			if a := s.Do("POST", "/callbacks/"+id+"/resend", nil); a.Status != want {
 				t.Errorf("a delivery that tells of %s is sent again: %d", state, a.Status)
 			}
-			execute(room, t, `update callbacks set state = 'DONE' where id = $1`, id)
+			execute(srv, t, `update callbacks set state = 'DONE' where id = $1`, id)
 		}
 		s.Do("DELETE", "/signatures/"+rec.ID, nil)
-		if n := countRows(room, t, fmt.Sprintf(`select count(*) from callbacks where record_id = '%s'`, rec.ID)); n != 0 {
+		if n := countRows(srv, t, fmt.Sprintf(`select count(*) from callbacks where record_id = '%s'`, rec.ID)); n != 0 {
 			t.Errorf("%d deliveries of a record that is gone", n)
 		}
 
@@ -107,9 +107,9 @@ func TestCallbackBodiesAreMadeAtDelivery(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
 		deaf.Store(false)
-		execute(room, t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
+		execute(srv, t, `update callbacks set lease_until = 0 where active = 1 and lease_by = ''`)
 		for range await.Within(60 * time.Second) {
-			if s.CertificateState(c.ID) == "DONE" && countRows(room, t, `select count(*) from callbacks where active = 1`) == 0 {
+			if s.CertificateState(c.ID) == "DONE" && countRows(srv, t, `select count(*) from callbacks where active = 1`) == 0 {
 				break
 			}
 		}

@@ -25,7 +25,7 @@ type Delivery struct {
 	StartedAt, CompletedAt     time.Time
 	CreatedAt                  time.Time
 
-	State     string    // that it tells of
+	State     string    // that it reports
 	ReachedAt time.Time // when the record came to it
 
 	webhookID string

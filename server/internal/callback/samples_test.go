@@ -151,14 +151,14 @@ func TestFailingReceiverLeavesLittle(t *testing.T) {
 		for range n {
 			s.Sign(b64(sitetest.SamplePDF), m{"callback": m{"url": r.URL, "retry": 0}})
 		}
-		room := s.Rooms()
+		srv := s.OpenServer()
 		await.Until(t, "all deliveries are at their end", func() bool {
-			return countRows(room, t, `select count(*) from callbacks where active = 0`) >= n
+			return countRows(srv, t, `select count(*) from callbacks where active = 0`) >= n
 		})
-		if rows := countRows(room, t, `select count(*) from callbacks`); rows != n {
+		if rows := countRows(srv, t, `select count(*) from callbacks`); rows != n {
 			t.Errorf("%d rows for %d deliveries", rows, n)
 		}
-		if most := countRows(room, t, `select coalesce(max(length(payload)), 0) from audit_events where kind = 'callback'`); most == 0 || most > 1024 {
+		if most := countRows(srv, t, `select coalesce(max(length(payload)), 0) from audit_events where kind = 'callback'`); most == 0 || most > 1024 {
 			t.Errorf("%d bytes in the audit log for an attempt", most)
 		}
 		said := 0

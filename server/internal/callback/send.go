@@ -41,8 +41,8 @@ type Sender struct {
 	schedule []time.Duration
 	limiter  limiter
 	Jobs     *job.Queue // woken for new deliveries; nil: another process makes them
-	// Record is what a delivery carries, as the wire has it, in the state that it tells
-	// of. It is set before the first call.
+	// Record is what a delivery carries, as the wire has it, in the state that it reports. It is
+	// set before the first call.
 	Record func(ctx context.Context, d *Delivery) (any, error)
 	// Sent, where set, is called in the transaction that records an attempt, so that the
 	// record's audit trail can show it.

@@ -48,7 +48,7 @@ func (d *Reserve) Check(ctx context.Context) error {
 	d.checked, d.full = time.Now(), nil
 	free, size, err := Space(d.dir)
 	if err != nil {
-		return nil // a system that does not tell is not a full one
+		return nil // an unknown size does not mean a full disk
 	}
 	if free < d.floor(size) {
 		f := fault.New(fault.Unavailable, "the storage is not available: free disk space is below the reserve")

@@ -59,7 +59,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 	await.All(t)
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		p := &patient{s, s.Rooms()}
+		p := &patient{s, s.OpenServer()}
 		small := s.Sign(b64(sitetest.SampleTXT))
 		large := s.Sign(b64(bytes.Repeat([]byte("a large one "), 200_000)), m{"signatureType": "cades", "options": m{"detached": true}})
 		if resp, _ := s.Raw("GET", "/pki/ca.crl", nil); resp.Status != 200 {

@@ -90,8 +90,8 @@ func (s *Service) queueCallback(ctx context.Context, tx *store.Tx, c *Certificat
 	})
 }
 
-// Told is what a callback carries that tells of a state of a certificate. A link that is
-// the holder's alone by now is not in it, whatever state it tells of.
+// Told is the body of a callback about a state of a certificate. A link that only the holder may
+// know by now is left out, whatever the state.
 func (s *Service) Told(ctx context.Context, id string, state State) (any, error) {
 	c, err := s.ByID(ctx, id)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Service) Told(ctx context.Context, id string, state State) (any, error)
 	return s.Render(c), nil
 }
 
-// step moves a certificate, says so in the log, and tells the buyer.
+// step moves a certificate to a state, logs that, and informs the buyer.
 func (s *Service) step(ctx context.Context, tx *store.Tx, c *Certificate, to State, why string) error {
 	if err := s.move(ctx, tx, c, to); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Service) Cancel(ctx context.Context, account, id, why string) (*Certifi
 		if err := s.cancel(ctx, tx, c, why, false); err != nil {
 			return err
 		}
-		// The price comes back, and nobody has looked: there is nothing to keep it for.
+		// The price comes back, and the evidence was not reviewed: there is no reason to keep it.
 		return s.eraseEvidence(ctx, tx, c, "evidence erased with the order", pending)
 	})
 }
@@ -182,7 +182,7 @@ func (s *Service) Resume(ctx context.Context, account, id string) (*Certificate,
 	})
 }
 
-// Unspecified is the reason of a revocation that nobody gave one for.
+// Unspecified is the reason of a revocation without a given reason.
 const Unspecified = "unspecified"
 
 // revocations are the reasons that the certificate of a person or an organisation can be

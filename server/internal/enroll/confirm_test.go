@@ -56,7 +56,7 @@ func TestFilledInIsConfirmed(t *testing.T) {
 			}
 		}
 		// The job that finishes what a crash left does not issue it, a reload asks again.
-		if done, err := w.Room.Parts().Enroll.Issue(context.Background(), c.ID); err != nil || done.State != enroll.Registering {
+		if done, err := w.Srv.Parts().Enroll.Issue(context.Background(), c.ID); err != nil || done.State != enroll.Registering {
 			t.Fatalf("issued unconfirmed: %v %v", done, err)
 		}
 		if page := s.PageOf(holder, w.At(1, c.CertificateLink), nil); !strings.Contains(page, `id="confirm"`) {
@@ -93,8 +93,8 @@ func TestFilledInIsConfirmed(t *testing.T) {
 	})
 }
 
-// A card without names proves the fiscal code: somebody looks at the names of the
-// order, and the page says so before the card is shown.
+// A card without names proves the fiscal code: an operator compares the names of the order, and the
+// page says so before the card is shown.
 func TestCardWithoutNames(t *testing.T) {
 	t.Parallel()
 	s, authority := cardSite(t)

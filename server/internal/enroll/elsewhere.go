@@ -44,7 +44,7 @@ const (
 	requestPurpose = "identification-request"
 	answerPurpose  = "identification-answer"
 
-	// refusalsEnd an order: nobody tries for ever.
+	// refusalsEnd an order, so that tries are limited.
 	refusalsEnd = 5
 	// openRequests of one order are kept, the newest.
 	openRequests = 20
@@ -59,7 +59,7 @@ func digestOf(kind, id string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Providers are those that a method can ask now; nil where it sends nobody away.
+// Providers are those that a method can ask now; nil for methods without providers.
 func (s *Service) Providers(ctx context.Context, method string) []identify.Provider {
 	if m := s.identify.Method(method); m != nil {
 		return m.Providers(ctx)
@@ -423,7 +423,7 @@ func (s *Service) noteMethod(ctx context.Context, tx *store.Tx, c *Certificate, 
 	return s.note(ctx, tx, c, kind, text, map[string]any{"method": method, "reason": reason})
 }
 
-// forgetRequests drops requests and answers that nobody can use any more.
+// forgetRequests drops requests and answers that can no longer be used.
 func (s *Service) forgetRequests(ctx context.Context) error {
 	now := s.config.Now()
 	return s.db.Write(ctx, func(tx *store.Tx) error {

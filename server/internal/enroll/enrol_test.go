@@ -49,8 +49,8 @@ func TestIdentificationByVideo(t *testing.T) {
 	})
 }
 
-// The statement of an order, signed by its applicant, identifies; nothing else
-// that the applicant ever signed does, and nobody else's signature.
+// The statement of an order, signed by its applicant, identifies; no other signature of the
+// applicant does, and no one else's.
 func TestIdentificationBySignature(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -293,14 +293,14 @@ func TestMutualTLS(t *testing.T) {
 func TestSigningStopsWithoutAudit(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room, err := server.Open(context.Background(), s.Config)
+		srv, err := server.Open(context.Background(), s.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer room.Close()
+		defer srv.Close()
 		exec := func(query string) {
 			t.Helper()
-			err := room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
+			err := srv.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
 				_, err := tx.Exec(context.Background(), query)
 				return err
 			})

@@ -39,8 +39,8 @@ type Config struct {
 	// Chain puts the certificates that came with one in order and gets those that
 	// are missing.
 	Chain func(ctx context.Context, leaf []byte, others [][]byte) ([][]byte, error)
-	// Revoked says whether a certificate is revoked or suspended, by the revocation
-	// data that can be had now; empty where nothing says so. Nil: nobody is asked.
+	// Revoked says whether a certificate is revoked or suspended, by the revocation data available
+	// now; empty if none says so. If nil, revocation is not checked.
 	Revoked func(ctx context.Context, leaf []byte, chain [][]byte) (string, error)
 	Levels  Levels
 	Token   keys.Token // where new keys are made; nil: the encrypted key store
@@ -72,7 +72,7 @@ type Service struct {
 	identify  *identify.Methods
 	config    Config
 	issued    memo.Memo[string, *Certificate] // those that sign are few, and met again with every signature
-	// Others who are identified elsewhere and have no order; nil: nobody.
+	// Others are identified elsewhere without an order; may be nil.
 	Others Others
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any

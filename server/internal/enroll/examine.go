@@ -11,8 +11,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Examine holds every certificate that may sign against its key, and tells of
-// those that cannot sign. It returns how many there are.
+// Examine compares every certificate that may sign with its key, and calls tell for those that
+// cannot sign. It returns how many there are.
 func (s *Service) Examine(ctx context.Context, tell func(string)) (int, error) {
 	held := map[string]keys.Held{}
 	err := s.keys.Examine(ctx, func(h keys.Held) {

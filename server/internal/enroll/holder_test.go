@@ -31,7 +31,7 @@ import (
 func TestLinkOfWaitingCredentials(t *testing.T) {
 	hook := newReceiver(t, nil)
 	s := newSite(t, allow(hook.URL))
-	room := s.Rooms()
+	srv := s.OpenServer()
 	body := m{"certificateOwner": "Elsa Prova", "callback": m{"url": hook.URL}}
 	var c bought
 	if a := s.Do("POST", "/certificates/namirial-otp", body, "Idempotency-Key", "once-and-again"); a.Status != 200 || json.Unmarshal(a.Data, &c) != nil {
@@ -44,7 +44,7 @@ func TestLinkOfWaitingCredentials(t *testing.T) {
 	if a := s.Do("POST", "/tokens", m{"scopes": []string{"GET:*/certificates"}}); json.Unmarshal(a.Data, &narrow) != nil || narrow.Token == "" {
 		t.Fatal(a.Message)
 	}
-	listed, err := room.Certificates(context.Background(), "", "")
+	listed, err := srv.Certificates(context.Background(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestEvidenceIsNotReplaced(t *testing.T) {
 		w := multipart.NewWriter(pw)
 		late := make(chan int, 1)
 		begun := make(chan struct{})
-		go func() { // somebody else who has the link: begun before, ended after
+		go func() { // someone else with the link: begun before, ended after
 			req, err := http.NewRequest("POST", c.CertificateLink, pr)
 			if err != nil {
 				late <- 0
@@ -140,7 +140,7 @@ func TestEvidenceIsNotReplaced(t *testing.T) {
 // their row.
 func TestDatabaseDoesNotReveal(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		victim := s.Ready("automatic", nil)
 		s.Holder = nil
 		own := s.Ready("automatic", nil) // seen by the attacker's browser
@@ -148,14 +148,14 @@ func TestDatabaseDoesNotReveal(t *testing.T) {
 		ctx := context.Background()
 		read := func(column, id string) (b []byte) {
 			t.Helper()
-			if err := room.Parts().DB.Read().QueryRow(ctx, `select `+column+` from certificates where id = $1`, id).Scan(&b); err != nil {
+			if err := srv.Parts().DB.Read().QueryRow(ctx, `select `+column+` from certificates where id = $1`, id).Scan(&b); err != nil {
 				t.Fatal(err)
 			}
 			return b
 		}
 		for _, columns := range [][]string{{"link"}, {"browser"}, {"link", "browser"}} {
 			for _, column := range columns {
-				execute(room, t, `update certificates set `+column+` = $1 where id = $2`, read(column, own.ID), victim.ID)
+				execute(srv, t, `update certificates set `+column+` = $1 where id = $2`, read(column, own.ID), victim.ID)
 			}
 			for _, at := range []string{link, victim.CertificateLink} {
 				for _, form := range []url.Values{nil, {"action": {"reveal"}}} {
@@ -165,44 +165,44 @@ func TestDatabaseDoesNotReveal(t *testing.T) {
 				}
 			}
 		}
-		execute(room, t, `update certificates set credentials_once = $1 where id = $2`, read("credentials_once", victim.ID), own.ID)
+		execute(srv, t, `update certificates set credentials_once = $1 where id = $2`, read("credentials_once", victim.ID), own.ID)
 		if page := s.Page(own.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") != "" {
 			t.Error("the credentials of another order show")
 		}
 	})
 }
 
-// Nor does such a one get a certificate in a name that nobody proved: what was
-// proven is sealed for its order.
+// Nor does one get a certificate in a name that was not proven: what was proven is sealed for its
+// order.
 func TestDatabaseDoesNotProve(t *testing.T) {
 	s := newSite(t)
-	room := s.Rooms()
+	srv := s.OpenServer()
 	other := s.Buy("automatic", m{"certificateOwner": "Mario Rossi"})
 	s.Page(other.CertificateLink, url.Values{"action": {"approve"}})
 	own := s.Buy("automatic", nil)
 	var proven []byte
-	if err := room.Parts().DB.Read().QueryRow(context.Background(), `select certified from certificates where id = $1`, other.ID).Scan(&proven); err != nil {
+	if err := srv.Parts().DB.Read().QueryRow(context.Background(), `select certified from certificates where id = $1`, other.ID).Scan(&proven); err != nil {
 		t.Fatal(err)
 	}
 	for name, v := range map[string][]byte{"moved": proven, "written": []byte(`{"commonName":"Mario Rossi"}`), "none": nil} {
-		execute(room, t, `update certificates set certified = $1, state = 'WORKING' where id = $2`, v, own.ID)
-		if _, err := room.Parts().Enroll.Issue(context.Background(), own.ID); err == nil {
+		execute(srv, t, `update certificates set certified = $1, state = 'WORKING' where id = $2`, v, own.ID)
+		if _, err := srv.Parts().Enroll.Issue(context.Background(), own.ID); err == nil {
 			t.Errorf("%s: a certificate is issued", name)
 		}
 	}
-	execute(room, t, `update certificates set certified = null, state = 'NEW' where id = $1`, own.ID)
+	execute(srv, t, `update certificates set certified = null, state = 'NEW' where id = $1`, own.ID)
 }
 
 // A kind that was rewritten in the database asks for no one-time password, and
 // opens no key.
 func TestDatabaseDoesNotChangeTheKind(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		c := s.Buy("otp", nil)
 		page := s.Page(c.CertificateLink, url.Values{"action": {"approve"}})
 		who := m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
-		execute(room, t, `update credentials set kind = 'automatic', totp = null where id = $1`, c.ID)
-		execute(room, t, `update certificates set kind = 'automatic', security_level = 1 where id = $1`, c.ID)
+		execute(srv, t, `update credentials set kind = 'automatic', totp = null where id = $1`, c.ID)
+		execute(srv, t, `update certificates set kind = 'automatic', security_level = 1 where id = $1`, c.ID)
 		if r := s.Sign(b64(sitetest.SamplePDF), who); r.State != "ERROR" || r.Number() != 110 {
 			t.Errorf("%s %d", r.State, r.Number())
 		}
@@ -213,7 +213,7 @@ func TestDatabaseDoesNotChangeTheKind(t *testing.T) {
 // log says it too, and neither shows them again.
 func TestRevealingIsAnnounced(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		c := s.Ready("automatic", nil)
 		if page := s.Page(c.CertificateLink, nil); strings.Contains(page, `id="shown-before"`) {
 			t.Error("announced before it happened")
@@ -235,7 +235,7 @@ func TestRevealingIsAnnounced(t *testing.T) {
 				}
 			}
 		}
-		if n := countRows(room, t, `select count(*) from audit_events where kind = 'certificate-shown' and record_id = '`+c.ID+`'`); n != 1 {
+		if n := countRows(srv, t, `select count(*) from audit_events where kind = 'certificate-shown' and record_id = '`+c.ID+`'`); n != 1 {
 			t.Errorf("%d events", n)
 		}
 		s.VerifyAudit()
@@ -246,12 +246,12 @@ func TestRevealingIsAnnounced(t *testing.T) {
 // wherever people use https, at a proxy too.
 func TestHolderCookieIsSecure(t *testing.T) {
 	s := newSite(t)
-	room := s.Rooms()
+	srv := s.OpenServer()
 	c := s.Buy("automatic", nil)
 	path := strings.TrimPrefix(c.CertificateLink, s.URL)
 	for public, want := range map[string]bool{"https://sign.example": true, "HTTPS://sign.example/base": true, "http://127.0.0.1:8080": false} {
 		w := httptest.NewRecorder()
-		enrol.New(look.NewSite(look.Options{}), room.Parts().Enroll, public, true, t.TempDir(), quiet()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		enrol.New(look.NewSite(look.Options{}), srv.Parts().Enroll, public, true, t.TempDir(), quiet()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		cookies := w.Result().Cookies()
 		name, at := "rogito-holder", "/enrol/"+c.ID
 		if want {
@@ -371,7 +371,7 @@ func TestOldFactorWaits(t *testing.T) {
 func TestApprovalWithdrawn(t *testing.T) {
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)
-		room := s.Rooms()
+		srv := s.OpenServer()
 		for name, c := range map[string]struct {
 			change func(id, token string) *answer
 			number int
@@ -391,7 +391,7 @@ func TestApprovalWithdrawn(t *testing.T) {
 			if a := c.change(id, token); a.Status != 200 {
 				t.Fatalf("%s: %d %s", name, a.Status, a.Message)
 			}
-			if err := work(room.Parts().Signing); err != nil {
+			if err := work(srv.Parts().Signing); err != nil {
 				t.Fatal(err)
 			}
 			if r := s.Record(s.Do("GET", "/signatures/"+id, nil)); r.State != "ERROR" || r.Number() != c.number {
@@ -404,23 +404,23 @@ func TestApprovalWithdrawn(t *testing.T) {
 // A key that was erased while its password was being changed stays erased.
 func TestErasedKeyStaysErased(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		c := s.Buy("automatic", nil)
 		page := s.Page(c.CertificateLink, url.Values{"action": {"approve"}})
-		cred, err := room.Parts().Keys.ByID(ctx, c.ID) // as the change of the password found it
+		cred, err := srv.Parts().Keys.ByID(ctx, c.ID) // as the change of the password found it
 		if err != nil {
 			t.Fatal(err)
 		}
 		if a := s.Do("POST", "/certificates/"+c.ID+"/revoke", nil); a.Status != 200 {
 			t.Fatal(a.Message)
 		}
-		if err := room.Parts().Keys.ChangePassword(ctx, cred, element(page, "certificate-password"), "another password"); !errors.Is(err, fault.WrongState) {
+		if err := srv.Parts().Keys.ChangePassword(ctx, cred, element(page, "certificate-password"), "another password"); !errors.Is(err, fault.WrongState) {
 			t.Errorf("changing the password of an erased key: %v", err)
 		}
-		if cred, err = room.Parts().Keys.ByID(ctx, c.ID); err != nil {
+		if cred, err = srv.Parts().Keys.ByID(ctx, c.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := room.Parts().Keys.Open(ctx, cred, element(page, "certificate-password")); !errors.Is(err, keys.ErrErased) {
+		if _, err := srv.Parts().Keys.Open(ctx, cred, element(page, "certificate-password")); !errors.Is(err, keys.ErrErased) {
 			t.Errorf("the key: %v", err)
 		}
 	})

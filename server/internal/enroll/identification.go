@@ -214,7 +214,8 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 	return s.Issue(ctx, c.ID)
 }
 
-// otherwise is the reason of evidence that nobody decided on.
+// otherwise is the reason stored with evidence that was superseded before an operator decided on
+// it.
 const otherwise = "identified otherwise"
 
 // supersede refuses evidence that waits for an operator: it may have come from another browser,
@@ -360,7 +361,7 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 type Evidence struct {
 	Name string
 	Data io.Reader
-	// Look finds out, once it is stored, whether a person can look at it; nil: nobody asks.
+	// Look finds out, once the file is stored, whether a person can view it; nil: not checked.
 	Look func(io.Reader) error
 }
 

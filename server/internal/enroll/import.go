@@ -16,8 +16,7 @@ import (
 
 const providerImport = "import"
 
-// foreign says of a certificate, by how its holder was identified, that another
-// authority has issued it.
+// foreign reports whether another authority issued a certificate, by how its holder was identified.
 func foreign(identification string) bool {
 	return identification == providerImport || identification == byProvider
 }

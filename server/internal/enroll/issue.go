@@ -156,7 +156,7 @@ func rawOf(chain []*x509.Certificate) (all [][]byte) {
 	return all
 }
 
-// issuedDigest is of everything that the row says of the issued certificate.
+// issuedDigest covers everything that the row states about the issued certificate.
 func (c *Certificate) issuedDigest() string {
 	h := sha256.New()
 	for _, part := range append([][]byte{c.DER, []byte(c.Serial), []byte(c.SubjectDN), []byte(c.IssuerDN)}, c.Chain...) {

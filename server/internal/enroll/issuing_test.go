@@ -81,7 +81,7 @@ func TestRevokedCertificate(t *testing.T) {
 func TestIssuedOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		ctx := context.Background()
 		for range 3 {
 			c := s.Buy("automatic", nil)
@@ -92,7 +92,7 @@ func TestIssuedOnce(t *testing.T) {
 			for range 6 {
 				wg.Go(func() { s.Page(c.CertificateLink, url.Values{"action": {"approve"}}) })
 				wg.Go(func() { s.Do("POST", "/certificates/"+c.ID+"/review", m{"approve": true, "reason": "twice"}) })
-				wg.Go(func() { _, _ = room.Parts().Enroll.Issue(ctx, c.ID) })
+				wg.Go(func() { _, _ = srv.Parts().Enroll.Issue(ctx, c.ID) })
 			}
 			seen := watch(s, c.ID, "DONE")
 			wg.Wait()
@@ -105,7 +105,7 @@ func TestIssuedOnce(t *testing.T) {
 				`select count(*) from credentials where id = $1`:                  1,
 			} {
 				var n int
-				if err := room.Parts().DB.Read().QueryRow(ctx, query, c.ID).Scan(&n); err != nil || n != want {
+				if err := srv.Parts().DB.Read().QueryRow(ctx, query, c.ID).Scan(&n); err != nil || n != want {
 					t.Errorf("%s: %d, %v", query, n, err)
 				}
 			}
@@ -177,10 +177,10 @@ func TestPurchaseOnce(t *testing.T) {
 func TestAuthorityAway(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
+	srv := s.OpenServer()
 	exec := func(query string) {
 		t.Helper()
-		err := room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
+		err := srv.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
 			_, err := tx.Exec(context.Background(), query)
 			return err
 		})
@@ -196,7 +196,7 @@ func TestAuthorityAway(t *testing.T) {
 	}
 	exec(`alter table authority_gone rename to authority_issued`)
 	for range 3 { // the job, which would come in twenty seconds, and again
-		if _, err := room.Parts().Enroll.Issue(context.Background(), c.ID); err != nil {
+		if _, err := srv.Parts().Enroll.Issue(context.Background(), c.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,7 +209,7 @@ func TestAuthorityAway(t *testing.T) {
 		t.Errorf("%d %s", r.Number(), deref(r.ErrorMessage))
 	}
 	var n int
-	if err := room.Parts().DB.Read().QueryRow(context.Background(), `select count(*) from authority_issued where certificate_id = $1`, c.ID).Scan(&n); err != nil || n != 1 {
+	if err := srv.Parts().DB.Read().QueryRow(context.Background(), `select count(*) from authority_issued where certificate_id = $1`, c.ID).Scan(&n); err != nil || n != 1 {
 		t.Errorf("%d issued, %v", n, err)
 	}
 }

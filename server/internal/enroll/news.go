@@ -11,11 +11,10 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// NewsKind is the job that tells a holder what happened to an order.
+// NewsKind is the job that informs a holder of what happened to an order.
 const NewsKind = "holder-news"
 
-// News is a message to a holder. It is in both languages: nobody has told us which one is
-// theirs.
+// News is a message to a holder. It is in both languages, since theirs is not known.
 type News struct{ ID, To, Subject, Text string }
 
 // What messages are about, beside states.

@@ -179,7 +179,7 @@ func refusedLogin(words string) *identify.Refusal {
 	}
 }
 
-// loginFault tells a refusal of the provider from an accident.
+// loginFault separates a refusal by the provider from an accident.
 func loginFault(err error) error {
 	var said *remote.Error
 	if !errors.As(err, &said) {

@@ -150,8 +150,8 @@ type Verdict struct {
 	Checked        []string // what of the list was looked at, for the log
 }
 
-// Review is an operator's decision on what an applicant handed in. Outside the
-// sandbox nobody decides on an order of their own account.
+// Review is an operator's decision on what an applicant handed in. Outside the sandbox an
+// administrator cannot decide on an order of their own account.
 func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict) (*Certificate, error) {
 	w, err := s.Waiting(ctx, id)
 	if err != nil {

@@ -36,12 +36,12 @@ type review struct {
 	}
 }
 
-// Whoever decides sees every attribute that an approval certifies, beside the
-// evidence, in the API and at the command line, whatever the label says.
+// The reviewer sees every attribute that an approval certifies, beside the evidence, in the API and
+// on the command line, whatever the label says.
 func TestReviewerSeesWhatIsCertified(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room, admin := s.Rooms(), s.Reviewer()
+		srv, admin := s.OpenServer(), s.Reviewer()
 		seal := map[string][]byte{"video": filmtest.MP4("vide", 4200), "photo": filmtest.Photo(), "organization": []byte("extract")}
 		for name, c := range map[string]struct {
 			kind    string
@@ -74,7 +74,7 @@ func TestReviewerSeesWhatIsCertified(t *testing.T) {
 			if a.Status != 200 || json.Unmarshal(a.Data, &seen) != nil || seen.Review == nil || seen.CertificateLink != nil || strings.Contains(string(a.Data), "/enrol/") {
 				t.Fatalf("%s: %d %s", name, a.Status, a.Data)
 			}
-			shown, err := room.WaitingCertificate(context.Background(), o.ID)
+			shown, err := srv.WaitingCertificate(context.Background(), o.ID)
 			if err != nil || shown.SubjectDN != seen.Review.SubjectDN || shown.Digest != seen.Review.Digest || shown.Link != "" || len(shown.Files) != len(c.files) {
 				t.Errorf("%s: the command: %+v %v", name, shown, err)
 			}
@@ -96,7 +96,7 @@ func TestReviewerSeesWhatIsCertified(t *testing.T) {
 			if err := json.Unmarshal(s.Do("GET", "/certificates/"+o.ID, nil).Data, &d); err != nil || d.SubjectDN != seen.Review.SubjectDN {
 				t.Errorf("%s: certified %s, shown %s", name, d.SubjectDN, seen.Review.SubjectDN)
 			}
-			kept, err := room.Evidence(context.Background(), o.ID)
+			kept, err := srv.Evidence(context.Background(), o.ID)
 			if err != nil || kept.Approved == nil || kept.Approved.CommonName != seen.Review.CommonName {
 				t.Errorf("%s: evidence of what was approved: %+v %v", name, kept, err)
 			}
@@ -117,7 +117,7 @@ func TestReviewerSeesWhatIsCertified(t *testing.T) {
 func TestApprovalIsOfWhatWasShown(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		admin := s.Reviewer()
 		eve := m{"certificateOwner": "Eve Prova", "subject": m{"givenName": "Eve", "surname": "Prova"}}
 		for name, sql := range map[string]string{
@@ -136,39 +136,39 @@ func TestApprovalIsOfWhatWasShown(t *testing.T) {
 		} {
 			s.BuyWaiting(nil) // another's
 			o := s.BuyWaiting(eve)
-			shown, err := room.WaitingCertificate(ctx, o.ID)
+			shown, err := srv.WaitingCertificate(ctx, o.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			execute(room, t, sql, o.ID)
+			execute(srv, t, sql, o.ID)
 			for digest, headers := range map[string][]string{shown.Digest: admin, "": admin} {
 				a := s.Do("POST", "/certificates/"+o.ID+"/review", m{"approve": true, "digest": digest}, headers...)
 				if a.Status < 400 {
 					t.Errorf("%s: approved: %s", name, a.Data)
 				}
 			}
-			if _, err := room.ReviewCertificate(ctx, o.ID, true, "", shown.Digest); err == nil {
+			if _, err := srv.ReviewCertificate(ctx, o.ID, true, "", shown.Digest); err == nil {
 				t.Errorf("%s: approved by command", name)
 			}
 			// Nor does another way lead on from there.
 			s.Page(o.CertificateLink, url.Values{"action": {"approve"}})
-			execute(room, t, `update certificates set state = 'WORKING' where id = $1`, o.ID)
-			if c, err := room.Parts().Enroll.Issue(ctx, o.ID); err == nil && c.State == enroll.Done {
+			execute(srv, t, `update certificates set state = 'WORKING' where id = $1`, o.ID)
+			if c, err := srv.Parts().Enroll.Issue(ctx, o.ID); err == nil && c.State == enroll.Done {
 				t.Errorf("%s: issued as %s", name, c.SubjectDN)
 			}
-			execute(room, t, `delete from identifications where certificate_id = $1`, o.ID)
-			execute(room, t, `delete from certificates where id = $1`, o.ID)
+			execute(srv, t, `delete from identifications where certificate_id = $1`, o.ID)
+			execute(srv, t, `delete from certificates where id = $1`, o.ID)
 		}
 		o := s.BuyWaiting(eve)
 		if a := s.Do("POST", "/certificates/"+o.ID+"/review", m{"approve": true, "digest": strings.Repeat("0", 64)}, admin...); a.Status != 409 || a.Code() != 145 {
 			t.Errorf("another digest: %d/%d", a.Status, a.Code())
 		}
-		first, err := room.WaitingCertificate(ctx, o.ID)
+		first, err := srv.WaitingCertificate(ctx, o.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// The evidence goes, and other evidence comes.
-		if err := room.EraseEvidence(ctx, o.ID); err != nil {
+		if err := srv.EraseEvidence(ctx, o.ID); err != nil {
 			t.Fatal(err)
 		}
 		s.Upload(o.CertificateLink, "video", sitetest.EvidenceFiles)
@@ -182,12 +182,12 @@ func TestApprovalIsOfWhatWasShown(t *testing.T) {
 func TestSealedForOneColumn(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		victim := s.Ready("automatic", nil) // credentials wait in the holder's browser
 		s.Holder = nil
-		s.Upload(victim.CertificateLink, "video", sitetest.EvidenceFiles) // the attacker's, which nobody has looked at
+		s.Upload(victim.CertificateLink, "video", sitetest.EvidenceFiles) // the attacker's, not reviewed yet
 		var browser []byte
-		if err := room.Parts().DB.Read().QueryRow(context.Background(), `select browser from certificates where id = $1`, victim.ID).Scan(&browser); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(context.Background(), `select browser from certificates where id = $1`, victim.ID).Scan(&browser); err != nil {
 			t.Fatal(err)
 		}
 		for name, column := range map[string]string{
@@ -195,19 +195,19 @@ func TestSealedForOneColumn(t *testing.T) {
 			"the detail of evidence":      `(select detail from identifications where certificate_id = $1 and state = 'PENDING')`,
 			"the link":                    `link`, "what was proven": `certified`, "the credentials": `credentials_once`,
 		} {
-			execute(room, t, `update certificates set browser = `+column+` where id = $1`, victim.ID)
+			execute(srv, t, `update certificates set browser = `+column+` where id = $1`, victim.ID)
 			for _, form := range []url.Values{nil, {"action": {"reveal"}}} {
 				if page := s.Page(victim.CertificateLink, form); element(page, "certificate-password") != "" || strings.Contains(page, `id="reveal"`) {
 					t.Errorf("%s as browser: %s", name, page)
 				}
 			}
-			execute(room, t, `update certificates set browser = $1 where id = $2`, browser, victim.ID)
+			execute(srv, t, `update certificates set browser = $1 where id = $2`, browser, victim.ID)
 		}
 	})
 }
 
-// A secret that somebody else put into the holder's browser is tied to nothing:
-// each step that ties one makes a new one.
+// A secret that an attacker put into the holder's browser is tied to nothing: each step that ties
+// one makes a new one.
 func TestFixedBrowserRevealsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -366,11 +366,11 @@ func TestStatementAndNothingElse(t *testing.T) {
 func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		kept := func(id string) (rows, files int) {
 			t.Helper()
-			rows = countRows(room, t, `select count(*) from identifications where detail is not null and certificate_id = '`+id+`'`)
-			_ = room.Parts().Blobs.List(ctx, after(day)(), func(string) error { files++; return nil })
+			rows = countRows(srv, t, `select count(*) from identifications where detail is not null and certificate_id = '`+id+`'`)
+			_ = srv.Parts().Blobs.List(ctx, after(day)(), func(string) error { files++; return nil })
 			return rows, files
 		}
 		_, before := kept("")
@@ -387,7 +387,7 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 		refused := s.BuyWaiting(nil)
 		s.Do("POST", "/certificates/"+refused.ID+"/review", m{"approve": false})
 		cancelled := s.BuyWaiting(nil)
-		if _, err := room.ChangeCertificate(ctx, cancelled.ID, "cancel"); err != nil {
+		if _, err := srv.ChangeCertificate(ctx, cancelled.ID, "cancel"); err != nil {
 			t.Fatal(err)
 		}
 		// Refused for a certificate that goes on: its first evidence stays.
@@ -396,13 +396,13 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 		s.Upload(done.CertificateLink, "video", sitetest.EvidenceFiles)
 		s.Do("POST", "/certificates/"+done.ID+"/review", m{"approve": false, "reason": "another face"})
 		waiting := s.BuyWaiting(nil)
-		if err := enrollAt(room, after(29*day)).Tidy(ctx); err != nil {
+		if err := enrollAt(srv, after(29*day)).Tidy(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if rows, _ := kept(refused.ID); rows != 1 {
 			t.Errorf("refused, before its time: %d", rows)
 		}
-		if err := enrollAt(room, after(31*day)).Tidy(ctx); err != nil {
+		if err := enrollAt(srv, after(31*day)).Tidy(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]int{refused.ID: 0, cancelled.ID: 0, done.ID: 1, waiting.ID: 1} {
@@ -410,20 +410,20 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 				t.Errorf("%d rows instead of %d", rows, want)
 			}
 		}
-		if n := countRows(room, t, `select count(*) from audit_events where kind = 'certificate-evidence-erased'`); n != 4 {
+		if n := countRows(srv, t, `select count(*) from audit_events where kind = 'certificate-evidence-erased'`); n != 4 {
 			t.Errorf("%d erasures in the log", n)
 		}
 		s.VerifyAudit()
 	})
 }
 
-// Whoever can write to the database changes nothing of a certificate, its
-// evidence or the authority's table that a verification does not find.
+// Someone who can write to the database can change nothing about a certificate, its evidence or the
+// authority's table without a verification finding it.
 func TestCertificateManipulations(t *testing.T) {
 	await.All(t)
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		shown, revoked, held := s.Issued("otp", nil), s.Issued("automatic", nil), s.Issued("automatic", nil)
 		approved, waiting := s.Ready("automatic", nil), s.BuyWaiting(nil)
 		refused := s.BuyWaiting(nil)
@@ -431,14 +431,14 @@ func TestCertificateManipulations(t *testing.T) {
 		tables := []string{"certificates", "identifications", "authority_issued"}
 		keep := func(as string) {
 			for _, table := range tables {
-				execute(room, t, `create table `+as+`_`+table+` as select * from `+table)
+				execute(srv, t, `create table `+as+`_`+table+` as select * from `+table)
 			}
 		}
 		reset := func(as string) {
 			t.Helper()
 			for _, table := range tables {
-				execute(room, t, `delete from `+table)
-				execute(room, t, `insert into `+table+` select * from `+as+`_`+table)
+				execute(srv, t, `delete from `+table)
+				execute(srv, t, `insert into `+table+` select * from `+as+`_`+table)
 			}
 		}
 		keep("old")
@@ -497,9 +497,9 @@ func TestCertificateManipulations(t *testing.T) {
 		}
 		for name, list := range edits {
 			for _, e := range list {
-				execute(room, t, e.sql, e.id)
+				execute(srv, t, e.sql, e.id)
 			}
-			if r, err := room.VerifyAudit(ctx); err != nil || r.Bad == nil {
+			if r, err := srv.VerifyAudit(ctx); err != nil || r.Bad == nil {
 				t.Errorf("%s: not found (%v)", name, err)
 			}
 			reset("new")
@@ -508,22 +508,22 @@ func TestCertificateManipulations(t *testing.T) {
 		t.Logf("%d kinds", len(edits))
 		// What the log says was revoked is served so, with an old row that was good once.
 		for id, want := range map[string]int{revoked.ID: 0, held.ID: authority.ReasonHold} {
-			execute(room, t, back, id)
-			execute(room, t, `update authority_crl set next_update = 0`)
-			if got, listed := s.Revocation(room, id); got == nil || *got != want || !listed {
+			execute(srv, t, back, id)
+			execute(srv, t, `update authority_crl set next_update = 0`)
+			if got, listed := s.Revocation(srv, id); got == nil || *got != want || !listed {
 				t.Errorf("served as %v, on the list %v", got, listed)
 			}
 		}
 		// An old list is not served for a new one.
 		reset("new")
 		var list []byte
-		if err := room.Parts().DB.Read().QueryRow(ctx, `select crl from authority_crl where name = 'ca'`).Scan(&list); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(ctx, `select crl from authority_crl where name = 'ca'`).Scan(&list); err != nil {
 			t.Fatal(err)
 		}
 		s.Do("POST", "/certificates/"+shown.ID+"/revoke", nil)
-		s.Revocation(room, shown.ID)
-		execute(room, t, `update authority_crl set crl = $1 where name = 'ca'`, list)
-		if got, listed := s.Revocation(room, shown.ID); got == nil || !listed {
+		s.Revocation(srv, shown.ID)
+		execute(srv, t, `update authority_crl set crl = $1 where name = 'ca'`, list)
+		if got, listed := s.Revocation(srv, shown.ID); got == nil || !listed {
 			t.Errorf("with an old list: %v %v", got, listed)
 		}
 		reset("new")
@@ -534,14 +534,14 @@ func TestCertificateManipulations(t *testing.T) {
 func TestCertificateEventsNameTheActor(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ctx, room, admin := context.Background(), s.Rooms(), s.Reviewer()
+	ctx, srv, admin := context.Background(), s.OpenServer(), s.Reviewer()
 	o := s.BuyWaiting(nil)
 	s.Do("POST", "/certificates/"+o.ID+"/review", m{"approve": true}, admin...)
 	s.Page(o.CertificateLink, url.Values{"action": {"reveal"}})
-	if _, err := room.ChangeCertificate(ctx, o.ID, "suspend"); err != nil {
+	if _, err := srv.ChangeCertificate(ctx, o.ID, "suspend"); err != nil {
 		t.Fatal(err)
 	}
-	events, err := room.Parts().Audit.Of(ctx, o.ID)
+	events, err := srv.Parts().Audit.Of(ctx, o.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 		want, got := t.of(&out.Attributes), *t.of(&p.Proven)
 		needed := t.person && !o.Seal || t.seal && o.Seal
 		switch {
-		case *want == "" && t.address: // nobody asked for it to be certified
+		case *want == "" && t.address: // its certification was not asked for
 		case *want == "":
 			*want = got
 			out.Filled = append(out.Filled, o.news(t, got, p)...)
@@ -158,8 +158,8 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 	return out, nil
 }
 
-// news is the name of an attribute whose value is put into the certificate
-// though the order does not tell it.
+// news is the name of an attribute whose value is put into the certificate though it does not
+// follow from the order.
 func (o Order) news(t attribute, value string, p *Proof) []string {
 	if value == "" || t.unseen || o.tells(t.name, value, p) {
 		return nil
@@ -167,8 +167,8 @@ func (o Order) news(t attribute, value string, p *Proof) []string {
 	return []string{t.name}
 }
 
-// tells says that the order has a value though it does not name the attribute: as
-// its label, by its tax code or, in the sandbox, whatever it is.
+// tells reports whether a value follows from the order although the attribute is not named there:
+// from the label, from the tax code or, in the sandbox, always.
 func (o Order) tells(name, value string, p *Proof) bool {
 	switch {
 	case p.Method == inSandbox:

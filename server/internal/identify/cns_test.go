@@ -39,8 +39,8 @@ func TestCardIdentifies(t *testing.T) {
 	s.VerifyAudit()
 }
 
-// No card is no try; the wrong one is; a header from whoever likes to send it is
-// neither.
+// A visit without a card, or with a header that any client can send, is not counted as a try; a
+// wrong card is.
 func TestCardRefused(t *testing.T) {
 	t.Parallel()
 	s, authority := cardSite(t)

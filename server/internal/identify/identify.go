@@ -32,8 +32,8 @@ const (
 type Methods struct {
 	Verifier *rogito.Verifier // nil: signature is not offered
 	Accept   Accept           // empty means qualified
-	// Held says whether a key is one that this server uses for its callers, here
-	// or at a provider: a signature with it identifies nobody.
+	// Held says whether a key is one that this server uses for its callers, here or at a provider:
+	// a signature with it is no identification.
 	Held func(context.Context, crypto.PublicKey) (bool, error)
 	// Address of the server, as people know it, for statements.
 	Address string
@@ -76,9 +76,9 @@ func (m *Methods) now() time.Time {
 	return time.Now().UTC()
 }
 
-// weakest first: a statement takes no person at the screen, a video takes one and
-// somebody who looks, and the rest takes credentials that a state has given out.
-// The two in one group are as good as each other.
+// weakest first: a statement takes no person at the screen, a video takes one and a reviewer, and
+// the rest take credentials that a state has given out. The two in one group are as good as each
+// other.
 var strengths = [][]string{{"signature"}, {"video"}, {"spid"}, {"cie", "cns"}}
 
 // AsGood says whether a method may replace the one that identified first: it is
@@ -113,10 +113,9 @@ func (p *Proof) FullName() string {
 	return p.Name
 }
 
-// ByOperator is the proof of somebody who has looked at the person and at
-// documents: names, tax code, date of birth and nationality are on those of a
-// person, names and numbers of an organisation on an extract of its register.
-// Neither has e-mail addresses or numbers.
+// ByOperator is the proof by an operator who has looked at the person and at documents. Names, tax
+// code, date of birth and nationality are on those of a person, names and numbers of an
+// organisation on an extract of its register. Neither has e-mail addresses or telephone numbers.
 func ByOperator(o Order, organisation bool, at time.Time) *Proof {
 	p := &Proof{Method: "video", At: at, Proven: o.Ordered.only("givenName", "surname", "fiscalCode", "dateOfBirth", "country")}
 	if organisation {
@@ -135,8 +134,8 @@ func ByOperator(o Order, organisation bool, at time.Time) *Proof {
 // have that were issued without.
 func (p *Proof) Nameless() bool { return p.FullName() == "" && p.Proven.FiscalCode != "" }
 
-// WithNames is a proof without names, completed by somebody who has looked
-// whether those of the order are of the tax code that was proven.
+// WithNames is a proof without names, completed by an operator who has checked that the names of
+// the order belong to the proven tax code.
 func (p *Proof) WithNames(o Order) *Proof {
 	out := *p
 	out.Proven.GivenName, out.Proven.Surname = o.Ordered.GivenName, o.Ordered.Surname

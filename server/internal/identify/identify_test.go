@@ -52,7 +52,7 @@ func TestIdentifiedAcrossServers(t *testing.T) {
 		if status, page := w.Visit(holder, w.URLs[1]+"/spid/acs", reused); status != 422 || !strings.Contains(page, "received already") {
 			t.Errorf("an assertion taken twice: %d %s", status, page)
 		}
-		kept, err := w.Room.Evidence(context.Background(), c.ID)
+		kept, err := w.Srv.Evidence(context.Background(), c.ID)
 		if err != nil || kept.Method != "spid" || kept.Issuer != "https://idp.example/a?b=c" || kept.Level != "https://www.spid.gov.it/SpidL2" || kept.Request != request ||
 			len(kept.Files) != 1 || kept.Files[0].Name != "response.xml" || string(kept.Files[0].Content) != "<signed/>" {
 			t.Errorf("%+v %v", kept, err)
@@ -64,8 +64,8 @@ func TestIdentifiedAcrossServers(t *testing.T) {
 	})
 }
 
-// An answer counts in the browser that began and in no other: whoever is lured
-// to a provider by somebody else's request identifies nobody.
+// An answer counts only in the browser that began: a victim who is lured to a provider by an
+// attacker's request is not identified by it.
 func TestAnswerInAnotherBrowser(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -151,11 +151,11 @@ func TestRefusedIdentifications(t *testing.T) {
 	if status, page := w.Visit(browser, w.At(0, s.Buy("automatic", nil).CertificateLink)+"/spid?idp=nobody", nil); status != 422 || !strings.Contains(page, `data-code="313"`) {
 		t.Errorf("%d %s", status, page)
 	}
-	if n := countRows(w.Room, t, `select count(*) from audit_events where kind = 'certificate-refused' and record_id = '`+c.ID+`'`); n != 5 {
+	if n := countRows(w.Srv, t, `select count(*) from audit_events where kind = 'certificate-refused' and record_id = '`+c.ID+`'`); n != 5 {
 		t.Errorf("%d refusals in the audit log", n)
 	}
 	var trail []byte
-	rows, err := w.Room.Parts().DB.Read().Query(context.Background(), `select payload from audit_events`)
+	rows, err := w.Srv.Parts().DB.Read().Query(context.Background(), `select payload from audit_events`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +177,7 @@ func TestRefusedIdentifications(t *testing.T) {
 	s.VerifyAudit()
 }
 
-// An answer that comes too late is refused, and what nobody can use any more is
-// forgotten.
+// An answer that comes too late is refused, and what can no longer be used is deleted.
 func TestLateAnswer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -188,10 +187,10 @@ func TestLateAnswer(t *testing.T) {
 	if status, page := w.Visit(browser, w.URLs[0]+"/spid/acs", w.Answers(w.Begin(browser, 0, c))); status != 422 || !strings.Contains(page, "too late") {
 		t.Errorf("%d %s", status, page)
 	}
-	if err := enrollAt(w.Room, after(2*time.Hour)).Tidy(context.Background()); err != nil {
+	if err := enrollAt(w.Srv, after(2*time.Hour)).Tidy(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if n := countRows(w.Room, t, `select count(*) from identification_requests`); n != 0 {
+	if n := countRows(w.Srv, t, `select count(*) from identification_requests`); n != 0 {
 		t.Errorf("%d requests are still there", n)
 	}
 }
@@ -245,15 +244,15 @@ func TestDatabaseDoesNotAnswer(t *testing.T) {
 		where := `certificate_id = '` + victims.ID + `'`
 		ofAttacker := `certificate_id = '` + attackers.ID + `'`
 		var token string
-		if err := w.Room.Parts().DB.Read().QueryRow(context.Background(), `select token from identification_requests where `+ofAttacker).Scan(&token); err != nil {
+		if err := w.Srv.Parts().DB.Read().QueryRow(context.Background(), `select token from identification_requests where `+ofAttacker).Scan(&token); err != nil {
 			t.Fatal(err)
 		}
 		for _, column := range []string{"answer", "sealed", "token"} {
-			execute(w.Room, t, `update identification_requests set token = '' where `+ofAttacker)
+			execute(w.Srv, t, `update identification_requests set token = '' where `+ofAttacker)
 			if column == "token" {
-				execute(w.Room, t, `update identification_requests set token = $1 where `+where, token)
+				execute(w.Srv, t, `update identification_requests set token = $1 where `+where, token)
 			} else {
-				execute(w.Room, t, `update identification_requests set token = $1, `+column+` = (select `+column+` from identification_requests where `+where+`) where `+ofAttacker, token)
+				execute(w.Srv, t, `update identification_requests set token = $1, `+column+` = (select `+column+` from identification_requests where `+where+`) where `+ofAttacker, token)
 			}
 			for _, path := range []string{own, strings.Replace(own, attackers.ID, victims.ID, 1), strings.Replace(back, victims.ID, attackers.ID, 1)} {
 				w.Visit(attacker, w.URLs[1]+path, nil)
@@ -278,15 +277,15 @@ func TestEvidenceIsErased(t *testing.T) {
 			t.Fatalf("%d %s", status, page)
 		}
 		var list string
-		if err := w.Room.Parts().DB.Read().QueryRow(ctx, `select blobs from identifications where certificate_id = $1`, c.ID).Scan(&list); err != nil {
+		if err := w.Srv.Parts().DB.Read().QueryRow(ctx, `select blobs from identifications where certificate_id = $1`, c.ID).Scan(&list); err != nil {
 			t.Fatal(err)
 		}
 		return c, strings.Split(strings.Trim(list, `[]"`), `","`)
 	}
 	gone := func(c bought, blobs []string) bool {
-		_, err := w.Room.Evidence(ctx, c.ID)
+		_, err := w.Srv.Evidence(ctx, c.ID)
 		for _, id := range blobs {
-			if r, err := w.Room.Parts().Blobs.Open(ctx, id); err == nil {
+			if r, err := w.Srv.Parts().Blobs.Open(ctx, id); err == nil {
 				r.Close()
 				t.Errorf("a file of %s is still there", c.ID)
 			}
@@ -296,30 +295,30 @@ func TestEvidenceIsErased(t *testing.T) {
 	revoked, blobs := identified()
 	good, _ := identified()
 	s.Do("POST", "/certificates/"+revoked.ID+"/revoke", nil)
-	if err := enrollAt(w.Room, after(19*365*day)).Tidy(ctx); err != nil {
+	if err := enrollAt(w.Srv, after(19*365*day)).Tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Room.Evidence(ctx, revoked.ID); err != nil {
+	if _, err := w.Srv.Evidence(ctx, revoked.ID); err != nil {
 		t.Errorf("after 19 years: %v", err)
 	}
-	if err := enrollAt(w.Room, after(21*365*day)).Tidy(ctx); err != nil {
+	if err := enrollAt(w.Srv, after(21*365*day)).Tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if !gone(revoked, blobs) {
 		t.Error("it is kept for ever")
 	}
-	if _, err := w.Room.Evidence(ctx, good.ID); err != nil {
+	if _, err := w.Srv.Evidence(ctx, good.ID); err != nil {
 		t.Errorf("of a certificate that has only just ended: %v", err)
 	}
 	asked, blobs := identified()
-	if err := w.Room.EraseEvidence(ctx, asked.ID); err != nil || !gone(asked, blobs) {
+	if err := w.Srv.EraseEvidence(ctx, asked.ID); err != nil || !gone(asked, blobs) {
 		t.Errorf("erased: %v", err)
 	}
 	s.VerifyAudit()
 }
 
-// What somebody handed in for an operator is void once the holder was identified
-// otherwise: approving it would give the credentials to another browser.
+// Evidence that waits for an operator is void once the holder was identified otherwise: approving
+// it would give the credentials to another browser.
 func TestIdentifiedOtherwise(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -348,9 +347,9 @@ func TestIdentifiedOtherwise(t *testing.T) {
 func TestEvidenceOfEveryMethod(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
+	srv := s.OpenServer()
 	c := s.Ready("automatic", nil)
-	kept, err := room.Evidence(context.Background(), c.ID)
+	kept, err := srv.Evidence(context.Background(), c.ID)
 	if err != nil || kept.Method != "video" || kept.At.IsZero() || len(kept.Files) != 2 || !bytes.Equal(kept.Files[1].Content, filmtest.MP4("vide", 4200)) {
 		t.Errorf("video: %+v %v", kept, err)
 	}
@@ -360,11 +359,11 @@ func TestEvidenceOfEveryMethod(t *testing.T) {
 	if status, page := s.Upload(c.CertificateLink, "signature", map[string][]byte{"document": signed}); status != 200 {
 		t.Fatalf("%d %s", status, page)
 	}
-	kept, err = room.Evidence(context.Background(), c.ID)
+	kept, err = srv.Evidence(context.Background(), c.ID)
 	if err != nil || kept.Method != "signature" || kept.Issuer == "" || kept.Request == "" || len(kept.Files) != 1 || !bytes.Equal(kept.Files[0].Content, signed) {
 		t.Errorf("signature: %+v %v", kept, err)
 	}
-	if _, err := room.Evidence(context.Background(), button.ID); !errors.Is(err, fault.NotFound) {
+	if _, err := srv.Evidence(context.Background(), button.ID); !errors.Is(err, fault.NotFound) {
 		t.Errorf("the button of the sandbox proves nothing, and leaves nothing: %v", err)
 	}
 }

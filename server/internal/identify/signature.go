@@ -166,13 +166,11 @@ func (m *Methods) wanted(seal bool) string {
 	return "a qualified certificate"
 }
 
-// isStatement says whether a signature is over the statement, byte by byte, and
-// over nothing else: who signs it among other documents may not know that it is
-// there. It must carry the statement: a digest alone is signed unread, and a
-// container is put around such a signature by anybody. A signed PDF begins with
-// it, and nothing but signatures and their validation data may follow: text that
-// an update puts over the statement would make somebody sign what they never
-// read.
+// isStatement says whether a signature is over the statement, byte by byte, and over nothing else:
+// a signer of several documents may not know that it is among them. It must carry the statement: a
+// digest alone is signed unread, and anyone can put a container around such a signature. A signed
+// PDF begins with it, and nothing but signatures and their validation data may follow: text that an
+// update puts over the statement would attribute to the signer what they never read.
 func isStatement(ctx context.Context, s *ades.Signature, st *Statement) (bool, error) {
 	if len(s.Content) != 1 || s.Content[0].Source == nil {
 		return false, nil

@@ -65,8 +65,8 @@ func Write(ctx context.Context, tx *store.Tx, i Intent) error {
 		i.ID, i.Account, i.Record, i.Certificate, i.Position, i.Digest, store.Millis(i.At))
 }
 
-// Used notes that the keys of a record's intents were used, while the work on their record
-// goes on: nobody waits for them any more.
+// Used marks the keys of a record's intents as used while the work on the record goes on, so that
+// Wait no longer waits for them.
 func Used(ctx context.Context, tx *store.Tx, record string, ids ...string) error {
 	for _, id := range ids {
 		if err := tx.Later(ctx, `update signing_intents set outcome = 'USED' where signature_id = $1 and id = $2 and outcome = ''`, record, id); err != nil {
@@ -114,8 +114,7 @@ func Close(ctx context.Context, tx *store.Tx, record string, ids []string, outco
 	return nil
 }
 
-// Forget removes the intents of a record that is gone, but for those that somebody may
-// wait for.
+// Forget removes the intents of a deleted record, except those that Wait may be waiting for.
 func Forget(ctx context.Context, tx *store.Tx, record string) error {
 	_, err := tx.Exec(ctx, `delete from signing_intents where signature_id = $1 and outcome <> ''`, record)
 	if err != nil {

@@ -24,8 +24,8 @@ func NewLease() string {
 	return hex.EncodeToString(b)
 }
 
-// free is the condition that nobody holds a row, and that its pause is over: $1 is now,
-// $2 the end of any lease or pause that can have begun by now.
+// free is the condition that a row is not leased, and that its pause is over: $1 is now, $2 the end
+// of any lease or pause that can have begun by now.
 const free = ` and (t.lease_until <= $1 or t.lease_until > $2)`
 
 func (q *Queue) times(l *lane, now time.Time) []any {

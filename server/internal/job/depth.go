@@ -22,7 +22,7 @@ type Depth struct {
 	Oldest time.Duration
 }
 
-// Waits says whether this is work that is due and that nobody does yet.
+// Waits says whether this work is due and not claimed yet.
 func (d Depth) Waits() bool { return d.State == "available" }
 
 // Depths is the queue as it is now.

@@ -148,7 +148,7 @@ func TestBacklogIsFair(t *testing.T) {
 		}
 		t.Logf("of a backlog of %d, %d started before a newcomer (p95; worst %d), which waited for %v; %v without a backlog",
 			backlog, p95(before), slices.Max(before), p95(busy).Round(time.Millisecond), p95(idle).Round(time.Millisecond))
-		// Whoever was fetched when the newcomer came is before it, and so are ties.
+		// Rows that were fetched when the newcomer came are before it, and so are ties.
 		if limit := nodes*workers + 2; p95(before) > limit {
 			t.Errorf("%d starts of the backlog before a newcomer's (p95), want at most %d", p95(before), limit)
 		}
@@ -198,7 +198,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Two backlogs take turns, whoever came first; the heavier takes fewer.
+// Two backlogs take turns, whichever came first; the heavier takes fewer.
 func TestTurns(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		log, all := company(t, db, 1, 1, nil)

@@ -11,11 +11,11 @@
 //
 // lease_until without lease_by is a pause: the row is not claimed before.
 //
-// Accounts take turns, as in start-time fair queueing: a row's turn is one after the
-// account's last, and an account without rows joins at the first row's turn (Turn). So
-// each account that waits is served once before any is served twice. Turns are not
-// enough where work is slow, since all workers may be busy with one account: then the
-// reserved ones claim only for accounts that nobody in this process works for.
+// Accounts take turns, as in start-time fair queueing: a row's turn is one after the account's
+// last, and an account without rows joins at the first row's turn (Turn). So each account that
+// waits is served once before any is served twice. Turns are not enough where work is slow, since
+// all workers may be busy with one account: then the reserved ones claim only for accounts that no
+// other worker of this process is busy with.
 package job
 
 import (

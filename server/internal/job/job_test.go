@@ -94,8 +94,8 @@ func states(t *testing.T, q *job.Queue) map[string]int64 {
 	return m
 }
 
-// Two processes share one queue; every item is done once, one that always fails blocks
-// nobody and is given up, and what is put back is not there.
+// Two processes share one queue; every item is done once, one that always fails blocks no other and
+// is given up, and what is put back is not there.
 func TestTwoProcesses(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)

@@ -31,15 +31,15 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 	if err != nil {
 		return nil, err
 	}
-	if now := store.Millis(s.config.Now()); s.door != "" && lock != nil && (lock.hard || lock.until > now) {
+	if now := store.Millis(s.config.Now()); s.namespace != "" && lock != nil && (lock.hard || lock.until > now) {
 		return nil, s.locked(lock, now)
 	}
 	// A page that is locked is so for the right password too, held or not.
-	if cred != nil && s.door == "" && s.vault.Held(cred.owner(), cred.sealed, password) != nil {
+	if cred != nil && s.namespace == "" && s.vault.Held(cred.owner(), cred.sealed, password) != nil {
 		return cred, s.checkHeld(ctx, cred, lock)
 	}
 	final := cred == nil || !cred.codeFollows()
-	who := holder{door: s.door, account: account, username: username}
+	who := holder{namespace: s.namespace, account: account, username: username}
 	switch {
 	case cred != nil:
 		who.certificate = cred.ID
@@ -211,7 +211,7 @@ func turnOf(account, username string) string {
 	return "account " + account
 }
 
-// slots bound the rows that unknown names leave, so that nobody fills the table through a
+// slots bounds the rows that unknown names leave, so that the table cannot be filled through a
 // public page. Which names share a slot cannot be known without the master key.
 const slots = 1 << 16
 

@@ -92,12 +92,12 @@ func (c Config) withDefaults() Config {
 
 // Store keeps credentials in the database and judges attempts to use them.
 type Store struct {
-	db     *store.DB
-	vault  *Vault
-	master Sealer
-	config Config
-	gates  *gates
-	door   string // see Public
+	db        *store.DB
+	vault     *Vault
+	master    Sealer
+	config    Config
+	gates     *gates
+	namespace string // of the failures counted here; see Public
 }
 
 // NewStore returns the store of credentials.
@@ -105,23 +105,23 @@ func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
 	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: newGates()}
 }
 
-// publicDoor marks failures counted by Public. No account has this name.
-const publicDoor = "public "
+// publicNamespace marks failures counted by Public. No account has this name.
+const publicNamespace = "public "
 
-// Public is the store for a page that anybody may open. Its failures are counted separately and
-// lock the page only: somebody who knows a username but has no token of the account cannot keep
-// the holder from signing. A lock of the certificate applies to the page too.
+// Public is the store for a page that anyone may open. Its failures are counted separately and lock
+// the page only: someone who knows a username but has no token of the account cannot keep the
+// holder from signing. A lock of the certificate applies to the page too.
 func (s *Store) Public() *Store {
 	out := *s
-	out.door = publicDoor
+	out.namespace = publicNamespace
 	return &out
 }
 
-// Door counts guesses at something that is no certificate, separately from all others: most in
-// a row lock a name as long as a certificate would be.
-func (s *Store) Door(name string, most int) *Store {
+// Guesses is the store that counts guesses at something other than a certificate, separately from all
+// others: most wrong ones in a row lock a name for as long as they would lock a certificate.
+func (s *Store) Guesses(name string, most int) *Store {
 	out := *s
-	out.door, out.config.LockAfter, out.config.DayLimit, out.config.Locked = name+" ", most, math.MaxInt32, nil
+	out.namespace, out.config.LockAfter, out.config.DayLimit, out.config.Locked = name+" ", most, math.MaxInt32, nil
 	return &out
 }
 
@@ -131,7 +131,7 @@ func (s *Store) Guess(ctx context.Context, name string, known bool, judge func()
 	if !known {
 		name = s.slot(name)
 	}
-	return s.attempt(ctx, holder{door: s.door, username: name}, true, judge)
+	return s.attempt(ctx, holder{namespace: s.namespace, username: name}, true, judge)
 }
 
 // Vault that the store opens keys with.
@@ -200,8 +200,8 @@ func (s *Store) Enrol(ctx context.Context, tx *store.Tx, id, secret string) erro
 
 const totpPurpose = "totp"
 
-// A credential is read together with the standing of its certificate: whoever
-// wants to use the one asks about the other.
+// A credential is read together with the standing of its certificate: every use of the one needs
+// the other.
 const credentialColumns = `c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp, c.remote,
 	coalesce(k.state, ''), coalesce(k.security_level, 0), coalesce(k.not_before, 0), coalesce(k.not_after, 0)`
 

@@ -8,17 +8,15 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Held is what is kept of a credential in the clear, and what is wrong with
-// the rest.
+// Held is the part of a credential that is kept in the clear, and what is wrong with the rest.
 type Held struct {
 	ID, Username string
 	Public       []byte // SubjectPublicKeyInfo
 	Fault        string // empty: the master key opens all of it
 }
 
-// Examine goes through the credentials and tells of each. It asks for nobody's
-// password: what the master key seals must open, be of the form that a
-// password can be tried on, and be in its own row.
+// Examine goes through the credentials and calls tell with each. It needs no passwords: what the
+// master key seals must open, have the form that a password can be tried on, and be in its own row.
 func (s *Store) Examine(ctx context.Context, tell func(Held)) error {
 	after := ""
 	for {

@@ -11,7 +11,7 @@ func (s *Store) Holds(c *Credential, password string) bool {
 // Abandon begins an attempt as a process does that dies before it is settled. Late
 // counts it as a failure after all.
 func (s *Store) Abandon(ctx context.Context, account, username string) (late func() error, err error) {
-	who := holder{door: s.door, account: account, username: username}
+	who := holder{namespace: s.namespace, account: account, username: username}
 	id, err := s.begin(ctx, who)
 	return func() error { return s.countFailure(ctx, who, id) }, err
 }
@@ -21,5 +21,5 @@ var TurnOf = turnOf
 
 // LockOfUnknown names the row that a name of no account is counted in.
 func (s *Store) LockOfUnknown(username string) string {
-	return holder{door: s.door, username: s.slot(username)}.lock()
+	return holder{namespace: s.namespace, username: s.slot(username)}.lock()
 }

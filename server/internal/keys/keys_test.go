@@ -246,7 +246,7 @@ func TestParallelGuesses(t *testing.T) {
 	})
 }
 
-// The right password from many callers at once locks nobody out.
+// The right password from many callers at once locks no one out.
 func TestParallelRightPasswords(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)

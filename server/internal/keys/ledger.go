@@ -27,14 +27,14 @@ const (
 	KindCode = "certificate-code"
 )
 
-// Standing is what the log says of a credential.
+// Standing is the log's entry for the state of a credential.
 type Standing struct {
 	Credential string `json:"credential"` // version; see Credential.Version
 	Held       bool   `json:"held"`       // suspended, expired or revoked
 	Row        string `json:"row"`        // digest of what else its row says
 }
 
-// usedCode is what the log says of a one-time password.
+// usedCode is the log's entry for a used one-time password.
 type usedCode struct {
 	Device string `json:"device"`
 	Step   int64  `json:"step"`

@@ -13,36 +13,34 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// How an attempt is counted. A row is written before the judgement, and counts
-// as a failure until the judgement is settled: then it is a failure or none. One
-// that a dead process left behind is settled by nobody. It counts for a while, as
-// if it were under way, and is forgiven then: what it judged nobody was told, so
-// nobody learned anything by it. A whole day forgives no more of them than the
-// failures it allows, so that someone who can kill the server at will, and has some
-// way of learning what it was about to answer, at most doubles the guesses of a
-// day.
+// How an attempt is counted. A row is written before the password or code is judged, and counts as
+// a failure until the judgement is settled as a failure or none. A process that dies leaves its
+// attempt unsettled. That attempt counts as if it were under way for attemptTime, and is then
+// forgiven: the caller never got an answer, and so learned nothing. No more attempts are forgiven
+// in a day than failures are allowed, so an attacker who can kill the server at will, and can
+// somehow learn what it was about to answer, at most doubles the guesses of a day.
 
-// attemptTime is how long an attempt that was not settled counts as a failure.
-// One that takes longer is settled all the same, and those of one process wait
-// for one another: so no more of them are ever under way than there are servers.
+// attemptTime is how long an unsettled attempt counts as a failure. One that takes longer is still
+// settled. Attempts of one process wait for one another, so no more are ever under way than there
+// are servers.
 const attemptTime = 30 * time.Second
 
 const dayMillis = 24 * 60 * 60 * 1000
 
 // holder is whose password or code is judged, and where. A username that does not
 // exist has no certificate.
-type holder struct{ door, account, username, certificate string }
+type holder struct{ namespace, account, username, certificate string }
 
-func (h holder) lock() string { return lockID(h.door, h.account, h.username) }
+func (h holder) lock() string { return lockID(h.namespace, h.account, h.username) }
 
 func (s *Store) holderOf(c *Credential) holder {
-	return holder{s.door, c.AccountID, c.Username, c.ID}
+	return holder{s.namespace, c.AccountID, c.Username, c.ID}
 }
 
 // lockID is the key of a credential's lock, for known and unknown names alike. It is a digest,
 // since people type passwords into the wrong field.
-func lockID(door, account, username string) string {
-	h := sha256.Sum256([]byte(door + account + "\x00" + username))
+func lockID(namespace, account, username string) string {
+	h := sha256.Sum256([]byte(namespace + account + "\x00" + username))
 	return hex.EncodeToString(h[:])
 }
 
@@ -134,7 +132,7 @@ func (s *Store) shut(ctx context.Context, who holder) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		if who.door == "" {
+		if who.namespace == "" {
 			if err := intent.Forbid(ctx, tx, intent.Certificate, who.certificate); err != nil {
 				return err
 			}
@@ -142,7 +140,7 @@ func (s *Store) shut(ctx context.Context, who holder) error {
 		if s.config.Locked == nil {
 			return nil
 		}
-		return s.config.Locked(ctx, tx, who.account, who.certificate, who.door != "")
+		return s.config.Locked(ctx, tx, who.account, who.certificate, who.namespace != "")
 	})
 }
 
@@ -211,9 +209,9 @@ func (s *Store) Left(ctx context.Context, account, username string) (int, time.D
 // Unlock forgets the failures of a credential.
 func (s *Store) Unlock(ctx context.Context, account, username string) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		for _, door := range []string{"", publicDoor} {
+		for _, namespace := range []string{"", publicNamespace} {
 			for _, statement := range []string{`delete from credential_locks where id = $1`, `delete from credential_attempts where lock_id = $1`} {
-				if _, err := tx.Exec(ctx, statement, lockID(door, account, username)); err != nil {
+				if _, err := tx.Exec(ctx, statement, lockID(namespace, account, username)); err != nil {
 					return err
 				}
 			}

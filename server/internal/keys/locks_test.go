@@ -13,8 +13,8 @@ import (
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-// What a process that dies leaves behind keeps the holder out for half a minute
-// at most, and in a day fifty times; it gives whoever guesses no guess more.
+// Attempts of a process that dies keep the holder out for half a minute at most, and fifty times a
+// day at most; they give an attacker no more guesses.
 func TestDeadProcessesLockNobodyOut(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		c := newClock()
@@ -46,7 +46,7 @@ func TestDeadProcessesLockNobodyOut(t *testing.T) {
 			t.Errorf("half a minute after five processes died: %v", err)
 		}
 
-		// Failures in a row stay so, whoever dies between them.
+		// Failures in a row stay so, even if a process dies between them.
 		for i := range 4 {
 			if err := as("bad"); !errors.Is(err, keys.ErrPassword) {
 				t.Fatalf("failure %d: %v", i+1, err)
@@ -137,9 +137,9 @@ func TestLockIsMadeUpFor(t *testing.T) {
 	})
 }
 
-// Who guesses on a page that anybody may open locks the page, and neither the
-// certificate nor, by its lock, anybody out of the API. A lock of the certificate
-// holds on the page, and a locked page tells nobody that a password is right.
+// Guessing on a page that anyone may open locks the page, and neither the certificate nor the
+// holder's use of the API. A lock of the certificate holds on the page, and a locked page does not
+// tell that a password is right.
 func TestPublicPageLocksItself(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)

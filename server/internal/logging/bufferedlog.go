@@ -35,5 +35,5 @@ func (l *bufferedLog) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.armed = false
-	_ = l.w.Flush() // a log that cannot be written has nobody to tell
+	_ = l.w.Flush() // an error of the log itself cannot be logged
 }

@@ -1,5 +1,5 @@
-// Package mail tells people by e-mail that something waits for them (RFC 5321,
-// over TLS: RFC 3207 and 8314).
+// Package mail notifies people by e-mail that something waits for them (RFC 5321, over TLS: RFC
+// 3207 and 8314).
 package mail
 
 import (

@@ -16,8 +16,8 @@ const (
 	Identification = "identification" // a video waits for an operator
 )
 
-// Notice is the job that mails a notice. It names what waits, and
-// nobody's name or address: those are looked up when it is sent.
+// Notice is the job that mails a notice. It holds the id of what waits, and no names or addresses:
+// those are looked up when it is sent.
 type Notice struct {
 	About   string
 	ID      string
@@ -38,7 +38,7 @@ func (n Notice) Item() job.Item {
 // Worker sends notices.
 type Worker struct {
 	Sender *Sender
-	// To says who gets it; nobody is no error.
+	// To are the recipients; that there are none is no error.
 	To func(context.Context, Notice) ([]string, error)
 	// Link leads to what waits.
 	Link func(Notice) string
@@ -61,7 +61,7 @@ func (w *Worker) Work(ctx context.Context, i job.Item) error {
 	return err
 }
 
-// texts are in both languages: nobody has told us which one is theirs.
+// texts are in both languages, since the reader's is not known.
 var texts = map[string]struct{ subject, text string }{
 	Approval: {
 		"A signature waits for your approval / Una firma attende la tua approvazione",

@@ -31,8 +31,8 @@ func (s *Service) Register() {
 	s.Jobs.Register(mailJob, job.Kind{Attempts: mail.Attempts, Work: s.send})
 }
 
-// Invite invites somebody to the console of an account. by is the caller, nil for the operator.
-// lineage is the line of the caller's token, empty for people and for the operator: see kin.
+// Invite invites a person to the console of an account. by is the caller, nil for the operator.
+// lineage is the line of the caller's token (see kin), empty for people and for the operator.
 func (s *Service) Invite(ctx context.Context, by *account.Caller, acct, lineage, email, name string, role Role) (*Member, error) {
 	email, err := account.Email(email)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Service) Link(m *Member) string {
 // Sends says that invitations go by mail.
 func (s *Service) Sends() bool { return s.Mail != nil }
 
-// letters are in both languages: nobody has told us which one is theirs.
+// letters are in both languages, since the reader's is not known.
 var letters = struct{ subject, text string }{
 	"Your access to the console / Il tuo accesso alla console",
 	"%s invites you to the console of %s.\n\nOpen this link to choose how you log in. It is good once, for a day:\n%s\n\nIf you do not know what this is about, do nothing.\n\n" +

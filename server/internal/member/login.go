@@ -36,7 +36,7 @@ func (s *Service) LogIn(ctx context.Context, r *http.Request, email, password, c
 	all, err := store.All("read people", rows, err, func(row store.Row) (*Member, error) {
 		m, err := s.scan(row)
 		if errors.Is(err, errForged) {
-			return &Member{}, nil // it is nobody's
+			return &Member{}, nil // as if there were no such person
 		}
 		return m, err
 	})
@@ -44,7 +44,7 @@ func (s *Service) LogIn(ctx context.Context, r *http.Request, email, password, c
 		return "", err
 	}
 	var found *Member
-	err = s.door.Guess(ctx, email, len(all) > 0, func() error {
+	err = s.guesses.Guess(ctx, email, len(all) > 0, func() error {
 		tried := false
 		for _, m := range all {
 			if len(m.Password) == 0 {

@@ -1,10 +1,10 @@
 // Package member knows the people of an account who use the console: who they are,
 // what each may do, how they prove who they are.
 //
-// A person acts by a token of the account whose secret nobody has, the seat. So the rules of
-// tokens hold for people too, and the services that operations call need not know the
-// difference. The row of a person is sealed under the master key and checked against the audit
-// log, so that nobody becomes an owner by writing to the database or restoring an older row.
+// A person acts by a token of the account, the seat, whose secret is known to no one. So the rules
+// for tokens hold for people too, and the services that operations call need not know the
+// difference. The row of a person is sealed under the master key and checked against the audit log,
+// so that writing to the database, or restoring an older row, makes no one an owner.
 package member
 
 import (
@@ -41,8 +41,8 @@ const (
 // Roles are all of them, the mightiest first.
 var Roles = []Role{Owner, Signer, Reviewer, Reader}
 
-// scopes of the seat of each role. What a scope cannot tell, such as a review from an
-// order, the console tells by the role.
+// scopes of the seat of each role. Where scopes cannot separate two acts, such as a review and an
+// order, the console goes by the role.
 var scopes = map[Role][]string{
 	Owner: {account.AllScopes},
 	Signer: {
@@ -102,7 +102,7 @@ type Parts struct {
 // Service keeps the people of all accounts.
 type Service struct {
 	Parts
-	door *keys.Store
+	guesses *keys.Store // counts wrong passwords and codes
 }
 
 // mostTries is how many wrong passwords or codes in a row lock a person out, for a
@@ -117,7 +117,7 @@ func New(p Parts) *Service {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	s := &Service{Parts: p, door: p.Keys.Door("person", mostTries)}
+	s := &Service{Parts: p, guesses: p.Keys.Guesses("person", mostTries)}
 	p.Accounts.Kin = s.kin
 	return s
 }
@@ -189,8 +189,8 @@ func (s *Service) Find(ctx context.Context, acct, id string) (*Member, error) {
 	return s.genuine(ctx, m, err)
 }
 
-// BySeat is the person who acts by a token; nil if the token is nobody's seat. A row that was
-// changed is an error, so that the token acts for no one.
+// BySeat is the person who acts by a token; nil if the token is not a seat. A row that was changed
+// is an error, so that the token cannot be used.
 func (s *Service) BySeat(ctx context.Context, token string) (*Member, error) {
 	m, err := s.scan(s.DB.Read().QueryRow(ctx, selectMembers+`where seat = $1`, token))
 	if errors.Is(err, store.ErrNoRows) {
@@ -269,8 +269,8 @@ func checkName(name string) (string, error) {
 	return name, nil
 }
 
-// ChangeRole gives a person another role: for what they do from now on. Nobody changes
-// their own.
+// ChangeRole gives a person another role, which counts for what they do from now on. People cannot
+// change their own.
 func (s *Service) ChangeRole(ctx context.Context, by *account.Caller, id string, to Role) (*Member, error) {
 	m, err := s.Find(ctx, by.AccountID, id)
 	if err != nil {
@@ -285,7 +285,7 @@ func (s *Service) ChangeRole(ctx context.Context, by *account.Caller, id string,
 	if err := errors.Join(s.Accounts.MayGive(ctx, by, scopes[to]), s.Accounts.MayGive(ctx, by, scopes[m.Role])); err != nil {
 		return nil, err
 	}
-	if m.Joined() { // the token first: what it lacks nobody does, whatever the row says
+	if m.Joined() { // the token first: what it lacks is refused, whatever the row says
 		_, err := s.Accounts.ChangeToken(ctx, &account.Caller{AccountID: m.Account}, "", m.Seat, account.TokenChange{Scopes: scopes[to]})
 		if err != nil && !errors.Is(err, fault.NotFound) {
 			return nil, err

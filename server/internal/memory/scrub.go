@@ -6,11 +6,10 @@ import (
 	runtimemetrics "runtime/metrics"
 )
 
-// Scrub overwrites memory that is free: passwords and keys that nobody refers
-// to any more would otherwise lie there until chance overwrites them, since the
-// collector does not. Collecting alone and giving pages back left 28 of 35 copies
-// of a password and 4 of 5 of a key in TestSecretsLeaveMemory; with this none. It
-// is best effort. What is still referred to stays, as
+// Scrub overwrites memory that is free: passwords and keys without references would otherwise stay
+// there until chance overwrites them, since the collector does not clear them. Collecting alone and
+// giving pages back left 28 of 35 copies of a password and 4 of 5 of a key in
+// TestSecretsLeaveMemory; with this none. It is best effort. What is still referred to stays, as
 // does what the read buffer of an open connection holds of its last request.
 func Scrub() {
 	runtime.GC()
@@ -34,9 +33,8 @@ const (
 	fillMost  = 16 << 20
 )
 
-// fill takes every free place of a size, which clears it, until the heap grows
-// twice in a row: then there was none left, and it was not somebody else's
-// doing.
+// fill takes every free place of a size, which clears it, until the heap grows twice in a row: then
+// none was left, and the growth was not caused by another goroutine.
 func fill(size int, take func(int) any) {
 	n := max(1, fillPiece/size)
 	var held []any

@@ -9,7 +9,7 @@ import (
 	"rogito.dev/rogito/server/internal/memory/memorytest"
 )
 
-// What nobody refers to any more is overwritten by a scrub, whatever its size.
+// Memory without references is overwritten by a scrub, whatever its size.
 func TestScrub(t *testing.T) {
 	mask := func(b []byte) []byte { // so that the search itself leaves no trace of it
 		out := make([]byte, len(b))

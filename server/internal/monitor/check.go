@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// How often and for how long a check looks. Who asks is answered within patience, from
-// memory where the look takes longer: a dependency that is slow and works is no reason to
-// send nobody here. Only the first look is waited for, since there is no memory yet.
+// How often and for how long a check looks. A caller gets an answer within patience, from memory if
+// the look takes longer: a dependency that is slow but works is no reason to be taken out of the
+// load balancer. Only the first look is waited for, since there is nothing in memory yet.
 const (
 	lookEvery  = time.Second
 	patience   = 500 * time.Millisecond
@@ -30,7 +30,7 @@ type Check struct {
 	running chan struct{} // closed at its end; nil: none is
 }
 
-// NewCheck is a check that nobody has asked for.
+// NewCheck is a check that has not run yet.
 func NewCheck(name string, run func(context.Context) error) *Check {
 	return &Check{Name: name, run: run}
 }

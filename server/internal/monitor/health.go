@@ -20,7 +20,7 @@ type Health struct {
 	checks   []*Check
 	Started  atomic.Bool
 	Draining atomic.Bool
-	Log      *slog.Logger // told why the server is not ready any more, with causes; nil: nobody is
+	Log      *slog.Logger // gets the reasons why the server is no longer ready; may be nil
 
 	facts map[string]func() any // shown beside "ready", and no reason against it
 	last  map[string]string     // what was wrong when last asked

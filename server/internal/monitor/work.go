@@ -140,7 +140,7 @@ type gauge struct {
 // Describe and Collect make it a prometheus.Collector.
 func (g *gauge) Describe(ch chan<- *prometheus.Desc) { ch <- g.desc }
 
-// readTime is how long a database may take to tell a gauge.
+// readTime is how long the database may take to answer for a gauge.
 const readTime = 2 * time.Second
 
 // Collect reads the values.

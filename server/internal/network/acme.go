@@ -49,8 +49,8 @@ func (c *ACMEConfig) manager(kept *ACMECache) (*autocert.Manager, error) {
 	}, nil
 }
 
-// reporting tells the log why a certificate could not be had, once a minute: a
-// handshake that fails is reported nowhere else.
+// reporting logs why a certificate could not be obtained, once a minute: a handshake that fails is
+// reported nowhere else.
 type reporting struct {
 	*autocert.Manager
 	domains []string

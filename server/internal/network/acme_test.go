@@ -200,22 +200,22 @@ func (a *acmeServer) issue(encoded string) error {
 	if err != nil || !a.valid {
 		return fmt.Errorf("not valid: %v", err)
 	}
-	cert, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{ // renewal is not due, whose requests nobody here made
+	cert, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{ // valid for long: a renewal would add requests
 		SerialNumber: big.NewInt(2), DNSNames: csr.DNSNames, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, 90),
 	}, a.root, csr.PublicKey, a.key)
 	a.issued = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
 	return err
 }
 
-// TestACME: a server that knows only its name obtains a certificate for it by
-// either challenge, keeps it, and shows it to nobody who asks for another name.
+// TestACME: a server that knows only its name obtains a certificate for it by either challenge,
+// keeps it, and does not show it to clients that ask for another name.
 func TestACME(t *testing.T) {
 	for _, kind := range []string{"tls-alpn-01", "http-01"} {
 		t.Run(kind, func(t *testing.T) { obtains(t, kind) })
 	}
 }
 
-// freePort is an address where nobody listens.
+// freePort is an address that nothing listens on.
 func freePort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -58,8 +58,8 @@ func cut(t *testing.T, c net.Conn) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// Whoever keeps the server waiting longest makes room: new, idle, or slow with a
-// body. Whoever is being answered, or sends at a good rate, does not.
+// The connection that has kept the server waiting longest makes room: new, idle, or slow with a
+// body. One that is being answered, or sends at a good rate, does not.
 func TestTheSlowestMakesRoom(t *testing.T) {
 	t.Parallel()
 	for name, waits := range map[string]func(*clientConn){

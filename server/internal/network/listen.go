@@ -127,7 +127,7 @@ func tlsConfig(ctx context.Context, all *Config) (*tls.Config, error) {
 // Bounds on every client that keeps the server waiting. The API gives more time to one that
 // sends a body or reads an answer at a decent rate.
 const (
-	requestTime = 10 * time.Second // from the first byte of a request to the end of its header, and of a body that nobody reads
+	requestTime = 10 * time.Second // from the first byte of a request to the end of its header, and of a body that is not read
 	idleTime    = 2 * time.Minute  // between requests
 	frameTime   = 30 * time.Second // HTTP/2: for a client to take anything at all, and to answer a ping
 )

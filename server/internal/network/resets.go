@@ -34,7 +34,7 @@ func endResets(next http.Handler, log *slog.Logger) http.Handler {
 		c, ok := r.Context().Value(resetsKey{}).(*resets)
 		if ok && c.tooMany(r.Context().Err() != nil) {
 			log.Warn("closed a connection whose requests are taken back", "client", r.RemoteAddr)
-			_ = c.conn.Close() // nobody is left to tell
+			_ = c.conn.Close() // no one is left to report an error to
 		}
 	})
 }

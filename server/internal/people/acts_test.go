@@ -99,13 +99,13 @@ func TestSigningCallsProveNobody(t *testing.T) {
 		if r := s.Record(a); r.State != "DONE" || !strings.Contains(string(unzip(t, s.Download(r.ID, "signedDocument"))["report.json"]), "113") {
 			t.Errorf("in a batch: %s %s", r.State, a.Data)
 		}
-		// A key that is used here identifies nobody, whatever made the signature.
-		room := s.Rooms()
+		// A key that is used here is no identification, whatever made the signature.
+		srv := s.OpenServer()
 		for _, kind := range []string{"automatic", "otp"} {
 			held := s.Outside.Person("Mario", "Rossi", "RSSMRA80A01H501U")
 			der := publicDER(t, held.Key.Public())
 			mine := s.Issued(kind, m{"certificateOwner": "Mario Rossi"})
-			execute(room, t, `update credentials set public_key = $1 where id = $2`, der, mine.ID)
+			execute(srv, t, `update credentials set public_key = $1 where id = $2`, der, mine.ID)
 			for name, sign := range map[string]func([]byte) []byte{"PDF": held.PDF, "p7m": held.P7M, "XML": held.Enveloping} {
 				o := order()
 				code, page := s.Upload(o.CertificateLink, "signature", map[string][]byte{"document": sign(s.Statement(o.CertificateLink))})
@@ -119,7 +119,7 @@ func TestSigningCallsProveNobody(t *testing.T) {
 				t.Errorf("a key that was used until a moment ago identifies (%s)", kind)
 			}
 		}
-		// Somebody's own key does.
+		// A person's own key is.
 		own := s.Outside.Person("Mario", "Rossi", "RSSMRA80A01H501U")
 		o = order()
 		if code, page := s.Upload(o.CertificateLink, "signature", map[string][]byte{"document": own.PDF(s.Statement(o.CertificateLink))}); code != 200 || element(page, "otp-secret") == "" {
@@ -265,13 +265,13 @@ func publicDER(t *testing.T, public crypto.PublicKey) []byte {
 	return der
 }
 
-// Whoever can write to the database does not change what a holder consents to,
-// nor where the answer goes, after the page has shown it.
+// Someone who can write to the database cannot change what a holder consents to, nor where the
+// answer goes, after the page has shown it.
 func TestDatabaseDoesNotChangeTheConsent(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room, o, evil := s.Rooms(), s.OAuth("https://app.example/back"), s.OAuth("https://evil.example/back")
-		cert := field(room, t, `select id from credentials where username = $1`, s.Box.Certificates["automatic"].Username)
+		srv, o, evil := s.OpenServer(), s.OAuth("https://app.example/back"), s.OAuth("https://evil.example/back")
+		cert := field(srv, t, `select id from credentials where username = $1`, s.Box.Certificates["automatic"].Username)
 		push := func(o *oauth, text string) url.Values {
 			t.Helper()
 			sum := sha256.Sum256([]byte(text))
@@ -285,7 +285,7 @@ func TestDatabaseDoesNotChangeTheConsent(t *testing.T) {
 		}
 		rows := func() (list []string) {
 			t.Helper()
-			q, err := room.Parts().DB.Read().Query(t.Context(), `select hash from csc_requests where used_at = 0 order by expires_at, hash`)
+			q, err := srv.Parts().DB.Read().Query(t.Context(), `select hash from csc_requests where used_at = 0 order by expires_at, hash`)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -310,18 +310,18 @@ func TestDatabaseDoesNotChangeTheConsent(t *testing.T) {
 		}
 		for name, change := range map[string]func(mine, other []byte){
 			"another request of the client": func(mine, other []byte) {
-				execute(room, t, `update csc_requests set sealed = (select sealed from csc_requests where hash = $2) where hash = $1`, mine, other)
+				execute(srv, t, `update csc_requests set sealed = (select sealed from csc_requests where hash = $2) where hash = $1`, mine, other)
 			},
 			"the two, exchanged": func(mine, other []byte) {
-				execute(room, t, `update csc_requests set hash = $2 where hash = $1`, other, []byte("aside"))
-				execute(room, t, `update csc_requests set hash = $2 where hash = $1`, mine, other)
-				execute(room, t, `update csc_requests set hash = $2 where hash = $1`, []byte("aside"), mine)
+				execute(srv, t, `update csc_requests set hash = $2 where hash = $1`, other, []byte("aside"))
+				execute(srv, t, `update csc_requests set hash = $2 where hash = $1`, mine, other)
+				execute(srv, t, `update csc_requests set hash = $2 where hash = $1`, []byte("aside"), mine)
 			},
 			"for another client": func(mine, _ []byte) {
-				execute(room, t, `update csc_requests set client_id = $2 where hash = $1`, mine, evil.ID)
+				execute(srv, t, `update csc_requests set client_id = $2 where hash = $1`, mine, evil.ID)
 			},
 			"something else": func(mine, _ []byte) {
-				execute(room, t, `update csc_requests set sealed = $2 where hash = $1`, mine, []byte("{}"))
+				execute(srv, t, `update csc_requests set sealed = $2 where hash = $1`, mine, []byte("{}"))
 			},
 		} {
 			before := rows()
@@ -351,7 +351,7 @@ func TestDatabaseDoesNotChangeTheConsent(t *testing.T) {
 		}
 		// A redirect URI that is none any more gets no code.
 		q = push(o, "what was shown")
-		if err := room.RemoveCSCClient(t.Context(), o.ID); err != nil {
+		if err := srv.RemoveCSCClient(t.Context(), o.ID); err != nil {
 			t.Fatal(err)
 		}
 		if status, _, to := o.Visit(q, s.Word("automatic", nil)); status != 400 || to != nil {
@@ -360,18 +360,17 @@ func TestDatabaseDoesNotChangeTheConsent(t *testing.T) {
 	})
 }
 
-// Who is an administrator is not a matter of a column: a row that somebody else
-// wrote is no account, and the log holds each decision against the administrators
-// of its time.
+// A column does not make an administrator: a row that another program wrote is no account, and the
+// log holds each decision against the administrators of its time.
 func TestDatabaseMakesNoAdministrator(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
-		other, err := room.CreateAccount(t.Context(), "other@example.org", false)
+		srv := s.OpenServer()
+		other, err := srv.CreateAccount(t.Context(), "other@example.org", false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		admin, err := room.CreateAccount(t.Context(), "admin@example.org", true)
+		admin, err := srv.CreateAccount(t.Context(), "admin@example.org", true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -385,9 +384,9 @@ func TestDatabaseMakesNoAdministrator(t *testing.T) {
 			`admin = true`, `sandbox = true`, `quota = '{"signaturesPerDay":1000}'`, `created_at = created_at + 1`, `mac = (select mac from accounts where email = 'admin@example.org')`,
 			`admin = true, mac = (select mac from accounts where email = 'admin@example.org')`,
 		} {
-			before := rawField(room, t, `select mac from accounts where email = 'other@example.org'`)
-			execute(room, t, `update accounts set `+change+` where email = 'other@example.org'`)
-			fresh := s.Rooms() // one that does not know who called before
+			before := rawField(srv, t, `select mac from accounts where email = 'other@example.org'`)
+			execute(srv, t, `update accounts set `+change+` where email = 'other@example.org'`)
+			fresh := s.OpenServer() // one that does not know who called before
 			for name, auth := range map[string]string{"the key": basic, "a token": "Bearer " + other.Token} {
 				r := httptest.NewRequest("GET", "/wallet", nil)
 				r.Header.Set("Authorization", auth)
@@ -399,26 +398,26 @@ func TestDatabaseMakesNoAdministrator(t *testing.T) {
 			if s.AuditGood(fresh) {
 				t.Errorf("%s: it is not found", change)
 			}
-			execute(room, t, `update accounts set admin = false, sandbox = false, quota = '', mac = $1, created_at = created_at - $2 where email = 'other@example.org'`, before, btoi(strings.HasPrefix(change, "created")))
+			execute(srv, t, `update accounts set admin = false, sandbox = false, quota = '', mac = $1, created_at = created_at - $2 where email = 'other@example.org'`, before, btoi(strings.HasPrefix(change, "created")))
 		}
-		// Rows that nobody is told of.
-		execute(room, t, `insert into accounts (id, email, key_hash, admin, sandbox, quota, created_at, mac)
+		// Rows that are not in the log.
+		execute(srv, t, `insert into accounts (id, email, key_hash, admin, sandbox, quota, created_at, mac)
 			select 'zzzzzzzzzzzzzzzzzzzzzzzz', 'forged@example.org', key_hash, true, sandbox, quota, created_at, mac from accounts where email = 'admin@example.org'`)
-		if s.AuditGood(room) {
+		if s.AuditGood(srv) {
 			t.Error("a copied account is not found")
 		}
-		execute(room, t, `delete from accounts where id = 'zzzzzzzzzzzzzzzzzzzzzzzz'`)
+		execute(srv, t, `delete from accounts where id = 'zzzzzzzzzzzzzzzzzzzzzzzz'`)
 		s.VerifyAudit()
-		// A decision by somebody who was no administrator is found for ever.
+		// A decision by a caller who was no administrator is always found.
 		if a := s.Do("POST", "/certificates/"+waiting.ID+"/review", m{"approve": true}, "Authorization", "Bearer "+admin.Token); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
 		s.VerifyAudit()
 		second := s.BuyWaiting(nil)
-		if _, err := room.Parts().Enroll.Review(t.Context(), second.ID, enroll.Reviewer{Account: field(room, t, `select id from accounts where email = $1`, "other@example.org"), Token: "x"}, enroll.Verdict{Approve: true}); err != nil {
+		if _, err := srv.Parts().Enroll.Review(t.Context(), second.ID, enroll.Reviewer{Account: field(srv, t, `select id from accounts where email = $1`, "other@example.org"), Token: "x"}, enroll.Verdict{Approve: true}); err != nil {
 			t.Fatal(err)
 		}
-		if s.AuditGood(room) {
+		if s.AuditGood(srv) {
 			t.Error("a decision by somebody who was no administrator is not found")
 		}
 	})
@@ -431,12 +430,12 @@ func btoi(b bool) int {
 	return 0
 }
 
-// Lists and OCSP answers are made from rows that this server wrote; what somebody
-// else wrote, or took away, is found.
+// Lists and OCSP answers are made from rows that this server wrote; rows that were added or removed
+// otherwise are found.
 func TestDatabaseRevokesNothing(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		c := s.Issued("automatic", nil)
 		r := s.Sign(b64(sitetest.SampleTXT))
 		s.VerifyAudit()
@@ -474,38 +473,38 @@ func TestDatabaseRevokesNothing(t *testing.T) {
 			},
 		} {
 			if name == "documents to be erased" {
-				execute(room, t, `create table kept (u bigint)`)
-				execute(room, t, `insert into kept select files_until from signatures where id = $1`, r.ID)
+				execute(srv, t, `create table kept (u bigint)`)
+				execute(srv, t, `insert into kept select files_until from signatures where id = $1`, r.ID)
 			}
-			execute(room, t, x.change)
-			execute(room, t, `update authority_crl set next_update = 0`)
+			execute(srv, t, x.change)
+			execute(srv, t, `update authority_crl set next_update = 0`)
 			if now := list(); !slices.Equal(now, before) {
 				t.Errorf("%s: the list has %v, and had %v", name, now, before)
 			}
-			if s.AuditGood(room) {
+			if s.AuditGood(srv) {
 				t.Errorf("%s: it is not found", name)
 			}
-			execute(room, t, x.back)
-			if !s.AuditGood(room) {
+			execute(srv, t, x.back)
+			if !s.AuditGood(srv) {
 				t.Errorf("%s: put back, and found", name)
 			}
 		}
 		// A list that is none of ours is not handed out.
-		good := rawField(room, t, `select crl from authority_crl where name = 'ca'`)
-		for name, bad := range map[string][]byte{"garbage": []byte("x"), "another's": rawField(room, t, `select crl from authority_crl where name = 'root' union all select $1`, []byte("y"))} {
-			execute(room, t, `update authority_crl set crl = $1 where name = 'ca'`, bad)
+		good := rawField(srv, t, `select crl from authority_crl where name = 'ca'`)
+		for name, bad := range map[string][]byte{"garbage": []byte("x"), "another's": rawField(srv, t, `select crl from authority_crl where name = 'root' union all select $1`, []byte("y"))} {
+			execute(srv, t, `update authority_crl set crl = $1 where name = 'ca'`, bad)
 			if now := list(); !slices.Equal(now, before) {
 				t.Errorf("%s: %v", name, now)
 			}
 		}
-		execute(room, t, `update authority_crl set crl = $1 where name = 'ca'`, good)
+		execute(srv, t, `update authority_crl set crl = $1 where name = 'ca'`, good)
 		// Documents that were erased early, and the date put back.
-		execute(room, t, `update signatures set files_until = 5 where id = $1`, r.ID)
-		if err := room.Parts().Signing.Retain(t.Context()); err != nil {
+		execute(srv, t, `update signatures set files_until = 5 where id = $1`, r.ID)
+		if err := srv.Parts().Signing.Retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		execute(room, t, `update signatures set files_until = (select -u from kept) where id = $1`, r.ID)
-		if s.AuditGood(room) {
+		execute(srv, t, `update signatures set files_until = (select -u from kept) where id = $1`, r.ID)
+		if s.AuditGood(srv) {
 			t.Error("documents erased before their time are not found")
 		}
 	})
@@ -514,10 +513,10 @@ func TestDatabaseRevokesNothing(t *testing.T) {
 func TestCredentialsTakenAwayAreFound(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room, c := s.Rooms(), s.Issued("automatic", nil)
+	srv, c := s.OpenServer(), s.Issued("automatic", nil)
 	s.VerifyAudit()
-	execute(room, t, `delete from credentials where id = $1`, c.ID)
-	if s.AuditGood(room) {
+	execute(srv, t, `delete from credentials where id = $1`, c.ID)
+	if s.AuditGood(srv) {
 		t.Error("it is not found")
 	}
 }
@@ -527,8 +526,8 @@ func TestCredentialsTakenAwayAreFound(t *testing.T) {
 func TestPlainCookiesBehindTLS(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
-	secret, err := room.Parts().Accounts.LogIn(t.Context(), httptest.NewRequest("GET", "/", nil), s.Box.Token)
+	srv := s.OpenServer()
+	secret, err := srv.Parts().Accounts.LogIn(t.Context(), httptest.NewRequest("GET", "/", nil), s.Box.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -542,7 +541,7 @@ func TestPlainCookiesBehindTLS(t *testing.T) {
 		{false, "rogito-console", true},
 		{false, "__Host-rogito-console", false},
 	} {
-		d := console.New(console.Parts{Site: look.NewSite(look.Options{Secure: c.secure}), Accounts: room.Parts().Accounts, Members: room.Parts().Members})
+		d := console.New(console.Parts{Site: look.NewSite(look.Options{Secure: c.secure}), Accounts: srv.Parts().Accounts, Members: srv.Parts().Members})
 		r := httptest.NewRequest("GET", "http://sign.example/console/", nil)
 		r.AddCookie(&http.Cookie{Name: c.name, Value: secret})
 		if in := d.SignedIn(r); in != c.good {
@@ -551,8 +550,8 @@ func TestPlainCookiesBehindTLS(t *testing.T) {
 	}
 }
 
-// The time-stamping unit signs for callers at their pace, and in production for
-// nobody until the operator says so.
+// The time-stamping unit signs for callers at their pace, and in production not at all until the
+// operator says so.
 func TestTimeStampsArePaced(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *server.Config) { c.Signing.TSAPerMinute = 3 })

@@ -23,8 +23,8 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// calledKey signs by calls to the server: whoever may make them can put a signature of
-// any format together, whose values the server makes without knowing for what.
+// calledKey signs by calls to the server. A caller can put a signature of any format together from
+// the values that the server makes without knowing what they are for.
 type calledKey struct {
 	cert *x509.Certificate
 	sign func(digest []byte) ([]byte, error)
@@ -36,9 +36,9 @@ func (k *calledKey) Sign(_ io.Reader, digest []byte, _ crypto.SignerOpts) ([]byt
 	return k.sign(digest)
 }
 
-// A signature over the statement that is put together from values of signing calls is as
-// good as any other to a verifier, and proves nobody here: neither for an order nor for a
-// new device.
+// A signature over the statement that is put together from values of signing calls is as good as
+// any other to a verifier, and is no proof of identity here: neither for an order nor for a new
+// device.
 func TestValuesOfSigningCallsProveNobody(t *testing.T) {
 	await.All(t)
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestValuesOfSigningCallsProveNobody(t *testing.T) {
 					if _, err := rogito.Sign(context.Background(), in, &out, &calledKey{chain[0], sign}, options); err != nil {
 						t.Fatalf("%s as %s: %v", way, format, err)
 					}
-					if r, err := s.Rooms().Parts().Verifier.Verify(t.Context(), bytes.NewReader(out.Bytes()), rogito.VerifyOptions{}); err != nil || !r.Valid() {
+					if r, err := s.OpenServer().Parts().Verifier.Verify(t.Context(), bytes.NewReader(out.Bytes()), rogito.VerifyOptions{}); err != nil || !r.Valid() {
 						t.Fatalf("%s as %s: not even a signature: %v", way, format, err)
 					}
 					code, page := s.Upload(link, "signature", map[string][]byte{"document": out.Bytes()})

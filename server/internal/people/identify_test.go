@@ -15,9 +15,8 @@ import (
 
 var stateHandle = regexp.MustCompile(`data-state="(\w+)"`)
 
-// Whoever is asked by EU-AES goes through SPID, CIE or a card, on the page and in one
-// browser, and signs with a certificate that has what was proven. Another person is 312,
-// and changes nothing.
+// A person asked for EU-AES goes through SPID, CIE or a card, on the page and in one browser, and
+// signs with a certificate that has what was proven. Another person is 312, and changes nothing.
 func TestPeopleAreIdentified(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *server.Config) { c.Identify.Demo = true })
@@ -80,7 +79,7 @@ func TestPeopleAreIdentified(t *testing.T) {
 			t.Errorf("%s: %s", c.method, verdict.Message)
 		}
 	}
-	if !s.AuditGood(s.Rooms()) {
+	if !s.AuditGood(s.OpenServer()) {
 		t.Error("the audit log and the records do not agree")
 	}
 }

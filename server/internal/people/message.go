@@ -46,7 +46,7 @@ func channelOf(p *ledger.Person) string {
 	return ""
 }
 
-// sendMessage sends one. What it tells of may be over by now.
+// sendMessage sends one. Its occasion may be over by now.
 func (s *Service) sendMessage(ctx context.Context, i job.Item) error {
 	parts := strings.Fields(i.Detail)
 	if len(parts) != 3 {

@@ -10,7 +10,7 @@ const (
 	Invite   = "invite"   // it is your turn: the link
 	CodeSent = "code"     // a one-time code
 	Reminder = "reminder" // it is still your turn
-	Declined = "declined" // somebody declined: nothing is asked of you any more
+	Declined = "declined" // another person declined: nothing is asked of the recipient any more
 	Done     = "done"     // everybody signed: the link to the document
 	Expired  = "expired"  // not everybody signed in time
 )

@@ -41,7 +41,7 @@ func asks(s *site, signers []m, options m) *asked {
 func TestPeopleSign(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
+	srv := s.OpenServer()
 	counts := []int{1, 3}
 	if await.Everything() {
 		counts = append(counts, 12)
@@ -49,7 +49,7 @@ func TestPeopleSign(t *testing.T) {
 	for _, n := range counts {
 		for _, level := range []string{"B", "LTA"} {
 			r := asks(s, signersOf(n), m{"level": level})
-			for i, g := range s.Guests(room, r) {
+			for i, g := range s.Guests(srv, r) {
 				g.Proves()
 				if err := g.Clicks(3 * time.Minute); err != nil {
 					t.Fatal(err)
@@ -60,7 +60,7 @@ func TestPeopleSign(t *testing.T) {
 				}
 				if len(v.Record.Work) == 1 { // the last leaves none
 					var b bytes.Buffer
-					if _, err := room.Parts().Signing.Copy(context.Background(), v.Record, v.Record.Work[0], &b); err != nil {
+					if _, err := srv.Parts().Signing.Copy(context.Background(), v.Record, v.Record.Work[0], &b); err != nil {
 						t.Fatal(err)
 					}
 					allValid(s, b.Bytes(), i+1)
@@ -75,7 +75,7 @@ func TestPeopleSign(t *testing.T) {
 			pdfsigAgrees(t, b, n)
 		}
 	}
-	if !s.AuditGood(room) {
+	if !s.AuditGood(srv) {
 		t.Error("the audit log and the records do not agree")
 	}
 }
@@ -115,9 +115,9 @@ func pdfsigAgrees(t *testing.T, document []byte, n int) {
 func TestCodesAreGuessed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	rooms := []*server.Server{s.Rooms(), s.Rooms()}
+	servers := []*server.Server{s.OpenServer(), s.OpenServer()}
 	r := asks(s, signersOf(1), nil)
-	g := s.Guests(rooms[0], r)[0]
+	g := s.Guests(servers[0], r)[0]
 	g.Looks()
 	right := g.Code()
 	n, err := strconv.Atoi(right)
@@ -129,8 +129,8 @@ func TestCodesAreGuessed(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
-			mine := &guest{T: t, Room: rooms[i%2], Data: s.Config.Data, Link: g.Link}
-			err := mine.Room.Parts().People.CheckCode(context.Background(), mine.Visit(), fmt.Sprintf("%06d", (n+1+i)%1_000_000), nil, "x")
+			mine := &guest{T: t, Srv: servers[i%2], Data: s.Config.Data, Link: g.Link}
+			err := mine.Srv.Parts().People.CheckCode(context.Background(), mine.Visit(), fmt.Sprintf("%06d", (n+1+i)%1_000_000), nil, "x")
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -146,7 +146,7 @@ func TestCodesAreGuessed(t *testing.T) {
 	}
 	all.Wait()
 	tried := 0
-	_, events, err := rooms[0].Parts().Signing.Trail(context.Background(), g.Visit().Record.AccountID, r.ID)
+	_, events, err := servers[0].Parts().Signing.Trail(context.Background(), g.Visit().Record.AccountID, r.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestCodesAreGuessed(t *testing.T) {
 	if tried != 5 || wrong != 4 {
 		t.Errorf("%d judged, %d told that they were wrong, %d locked, %d other", tried, wrong, locked, other)
 	}
-	err = g.Room.Parts().People.CheckCode(context.Background(), g.Visit(), right, nil, "y")
+	err = g.Srv.Parts().People.CheckCode(context.Background(), g.Visit(), right, nil, "y")
 	if !errors.Is(err, fault.TooManyCodes) {
 		t.Errorf("the right code: %v", err)
 	}
@@ -171,17 +171,17 @@ func TestCodesAreGuessed(t *testing.T) {
 func TestOneActOneSignature(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
+	srv := s.OpenServer()
 	r := asks(s, signersOf(2), nil)
-	both := s.Guests(room, r)
+	both := s.Guests(srv, r)
 	both[0].Proves()
-	stranger := &guest{T: t, Room: room, Data: s.Config.Data, Link: both[0].Link}
+	stranger := &guest{T: t, Srv: srv, Data: s.Config.Data, Link: both[0].Link}
 	if err := stranger.Clicks(time.Second); !errors.Is(err, fault.WrongState) {
 		t.Errorf("with the link alone: %v", err)
 	}
 	code := both[1].Code
 	both[1].Looks()
-	if err := room.Parts().People.CheckCode(context.Background(), both[0].Visit(), code(), nil, "z"); err == nil {
+	if err := srv.Parts().People.CheckCode(context.Background(), both[0].Visit(), code(), nil, "z"); err == nil {
 		t.Error("the code of another counts")
 	}
 	var all sync.WaitGroup
@@ -208,7 +208,7 @@ func TestOneActOneSignature(t *testing.T) {
 // killed is an installation whose server dies while people sign.
 type killed struct {
 	*program
-	room *server.Server
+	srv *server.Server
 }
 
 func (k *killed) ask(level string) *asked {
@@ -229,9 +229,9 @@ func (k *killed) ends(r *asked) {
 	if r.State != "DONE" {
 		k.T.Fatalf("%s: %v", r.State, *r.ErrorMessage)
 	}
-	v := (&guest{T: k.T, Room: k.room, Link: r.Signers[0].URL}).Visit()
+	v := (&guest{T: k.T, Srv: k.srv, Link: r.Signers[0].URL}).Visit()
 	var b bytes.Buffer
-	if _, err := k.room.Parts().Signing.Copy(context.Background(), v.Record, v.Record.Signed, &b); err != nil {
+	if _, err := k.srv.Parts().Signing.Copy(context.Background(), v.Record, v.Record.Signed, &b); err != nil {
 		k.T.Fatal(err)
 	}
 	if n := bytes.Count(b.Bytes(), []byte("/ETSI.CAdES.detached")); n != 1 {
@@ -251,7 +251,7 @@ func TestKilledWhilePeopleSign(t *testing.T) {
 			p.Kill()
 			p.Start("ROGITO_TEST_CRASH_AT=" + point)
 			r := k.ask("B")
-			g := &guest{T: t, Room: k.room, Data: p.Data, Link: r.Signers[0].URL}
+			g := &guest{T: t, Srv: k.srv, Data: p.Data, Link: r.Signers[0].URL}
 			g.Proves()
 			go func() { _ = g.Clicks(20 * time.Second) }() // it ends in the middle of it
 			_ = p.Cmd.Wait()
@@ -262,7 +262,7 @@ func TestKilledWhilePeopleSign(t *testing.T) {
 		dice := rand.New(rand.NewPCG(3, 4))
 		for range soakRounds(3) {
 			r := k.ask("T")
-			g := &guest{T: t, Room: k.room, Data: p.Data, Link: r.Signers[0].URL}
+			g := &guest{T: t, Srv: k.srv, Data: p.Data, Link: r.Signers[0].URL}
 			g.Proves()
 			go func() { _ = g.Clicks(20 * time.Second) }()
 			await.Moment(0, time.Duration(1+dice.IntN(60))*time.Millisecond) // anywhere
@@ -271,10 +271,10 @@ func TestKilledWhilePeopleSign(t *testing.T) {
 			p.Start()
 			k.ends(r)
 		}
-		if _, err := k.room.Parts().Audit.Sequence(context.Background()); err != nil {
+		if _, err := k.srv.Parts().Audit.Sequence(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		result, err := k.room.VerifyAudit(context.Background())
+		result, err := k.srv.VerifyAudit(context.Background())
 		if err != nil || result.Bad != nil {
 			t.Errorf("%+v %v", result, err)
 		}
@@ -289,12 +289,12 @@ func (k *killed) open(database string) {
 	if database != "" {
 		cfg.Database = database
 	}
-	room, err := server.Open(context.Background(), cfg)
+	srv, err := server.Open(context.Background(), cfg)
 	if err != nil {
 		k.T.Fatal(err)
 	}
-	k.T.Cleanup(room.Close)
-	k.room = room
+	k.T.Cleanup(srv.Close)
+	k.srv = srv
 }
 
 func (k *killed) json(method, path string, body []byte, into any) {

@@ -104,8 +104,7 @@ func (f *finder) find(ctx context.Context, persons []*ledger.Person, all [][][]l
 	return err
 }
 
-// shrunk are the sizes of fields that nobody has placed, where a page has no room for all
-// of them.
+// shrunk are the sizes of fields without a place given, where a page has no room for all of them.
 var shrunk = []float64{1, 0.75, 0.5, 0.35, 0.25}
 
 // spread finds places for n fields of one size, beside and below what is on the pages.

@@ -30,8 +30,8 @@ func deed(rotate int) ades.Source {
 	}, ""))
 }
 
-// A field goes to the text that it is asked for at, whichever way the page is turned,
-// and one that nobody has placed keeps clear of the fields that the page has.
+// A field goes to the text that it is asked for at, whichever way the page is turned, and one
+// without a place given keeps clear of the fields that the page has.
 func TestPlaces(t *testing.T) {
 	cache, err := drawtest.Cache()
 	if err != nil {

@@ -175,7 +175,7 @@ func (s *Service) Remind(ctx context.Context, account, record, person string) (*
 // Replacement is who takes the place of a signer.
 type Replacement struct{ Name, Surname, Email, Mobile string }
 
-// Replace asks somebody else in place of a person who has not authenticated. The old link stops
+// Replace asks another person in place of one who has not authenticated. The old link stops
 // working.
 func (s *Service) Replace(ctx context.Context, account, record, person string, by Replacement) (*ledger.Record, error) {
 	if err := s.has(ctx, account, record, person); err != nil {

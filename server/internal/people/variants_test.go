@@ -25,29 +25,29 @@ import (
 func TestGoodCodesBuyNoGuesses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *server.Config) { c.SMS.URL = "http://127.0.0.1:1/" })
-	room := s.Rooms()
+	srv := s.OpenServer()
 	r := asks(s, signersOf(1, m{"authentication": []string{"email", "sms"}, "mobile": "+393331234567"}), nil)
-	g := s.Guests(room, r)[0]
+	g := s.Guests(srv, r)[0]
 	g.Looks()
 	ctx, guesses := context.Background(), 0
 	guess := func() error {
-		err := room.Parts().People.CheckCode(ctx, g.Visit(), "no code", nil, "guess")
+		err := srv.Parts().People.CheckCode(ctx, g.Visit(), "no code", nil, "guess")
 		if errors.Is(err, fault.WrongOTP) {
 			guesses++
 		}
 		return err
 	}
-	if err := room.Parts().People.SendCode(ctx, g.Visit(), "sms", nil); err != nil {
+	if err := srv.Parts().People.SendCode(ctx, g.Visit(), "sms", nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, browser := range []string{"first browser", "second browser", "third browser"} {
 		for range 3 {
 			_ = guess() // counted
 		}
-		if err := room.Parts().People.SendCode(ctx, g.Visit(), "email", nil); err != nil {
+		if err := srv.Parts().People.SendCode(ctx, g.Visit(), "email", nil); err != nil {
 			break
 		}
-		if err := room.Parts().People.CheckCode(ctx, g.Visit(), mailed(s, g.Visit().Person.ID), nil, people.Browser(browser)); err != nil {
+		if err := srv.Parts().People.CheckCode(ctx, g.Visit(), mailed(s, g.Visit().Person.ID), nil, people.Browser(browser)); err != nil {
 			break
 		}
 	}
@@ -77,21 +77,21 @@ func mailed(s *site, person string) string {
 func TestIdentifiedKeepTheirNames(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *server.Config) { c.Identify.Demo = true })
-	room := s.Rooms()
+	srv := s.OpenServer()
 	a := s.Do("POST", "/EU-AES", m{"inputDocuments": b64(sitetest.SamplePDF), "signers": []m{{"name": "Ada", "surname": "Verdi", "email": "ada@example.org", "identification": []string{"spid"}, "signatures": []any{}}}})
 	r := &asked{}
 	if err := json.Unmarshal(a.Data, r); err != nil || a.Status != 200 {
 		t.Fatalf("%d %s %v", a.Status, a.Message, err)
 	}
-	g := s.Guests(room, s.Asked(r.ID, "WAIT_SIGNERS"))[0]
-	now, err := room.Parts().People.Now(context.Background(), g.Looks(), nil)
+	g := s.Guests(srv, s.Asked(r.ID, "WAIT_SIGNERS"))[0]
+	now, err := srv.Parts().People.Now(context.Background(), g.Looks(), nil)
 	if err != nil || now.EditName || !now.EditEmail {
 		t.Errorf("%+v %v", now, err)
 	}
-	if err := room.Parts().People.Edit(context.Background(), g.Visit(), "Mario Rossi", "", ""); !errors.Is(err, fault.WrongState) || g.Visit().Person.Name != "Ada" {
+	if err := srv.Parts().People.Edit(context.Background(), g.Visit(), "Mario Rossi", "", ""); !errors.Is(err, fault.WrongState) || g.Visit().Person.Name != "Ada" {
 		t.Errorf("%v: %s", err, g.Visit().Person.FullName())
 	}
-	if err := room.Parts().People.Edit(context.Background(), g.Visit(), "Ada Verdi", "other@example.org", ""); err != nil {
+	if err := srv.Parts().People.Edit(context.Background(), g.Visit(), "Ada Verdi", "other@example.org", ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -101,19 +101,19 @@ func TestIdentifiedKeepTheirNames(t *testing.T) {
 func TestDrawingsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
-	g := s.Guests(room, asks(s, signersOf(1), m{"signatureMode": []string{"drawn"}}))[0]
+	srv := s.OpenServer()
+	g := s.Guests(srv, asks(s, signersOf(1), m{"signatureMode": []string{"drawn"}}))[0]
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 4000, 4000))); err != nil {
 		t.Fatal(err)
 	}
 	act := people.Act{Agree: true, Drawn: "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())}
 	g.Looks()
-	if err := room.Parts().People.Sign(context.Background(), g.Visit(), act, nil); !errors.Is(err, fault.WrongState) {
+	if err := srv.Parts().People.Sign(context.Background(), g.Visit(), act, nil); !errors.Is(err, fault.WrongState) {
 		t.Errorf("of a stranger: %v", err)
 	}
 	g.Proves()
-	if err := room.Parts().People.Sign(context.Background(), g.Visit(), act, g.Shown); !errors.Is(err, fault.BadField) {
+	if err := srv.Parts().People.Sign(context.Background(), g.Visit(), act, g.Shown); !errors.Is(err, fault.BadField) {
 		t.Errorf("of 16 megapixels: %v", err)
 	}
 }

@@ -238,7 +238,7 @@ func (s *Service) keyOf(ctx context.Context, r *ledger.Record, p *ledger.Person)
 	return &actKey{&signing.Key{Certificate: cert, Credential: cred, Password: s.config.SealPassword, Version: cred.Version()}, level}, nil
 }
 
-// kindActIssued is the event of a certificate for one act. It names nobody, and stays.
+// kindActIssued is the event of a certificate for one act. It names no person, so it is kept.
 const kindActIssued = "act-certificate-issued"
 
 // oneAct makes a key, and a certificate for it of what was proven and nothing else. The key

@@ -235,7 +235,7 @@ func TestBareDigests(t *testing.T) {
 	}
 }
 
-// Codes are sent to whoever has a telephone, and nobody else.
+// Codes are sent only to holders with a telephone.
 func TestSendCode(t *testing.T) {
 	for _, kind := range []string{fake.ARSS, fake.SWS} {
 		s, p := service(t, kind)
@@ -278,7 +278,7 @@ func TestUnreached(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Close()
-		_, _ = p.Hello(t.Context()) // whoever was connected finds out that nobody is there
+		_, _ = p.Hello(t.Context()) // idle connections notice that the provider is gone
 		values, err := key.Sign(t.Context(), remote.Request{Hash: crypto.SHA256, Digests: digests(1), Before: func(context.Context) error { return nil }})
 		if err == nil {
 			err = values[0].Err

@@ -17,8 +17,8 @@ import (
 	"rogito.dev/rogito/test/providers/fake"
 )
 
-// unfit are certificates that nobody signs with, by what is said of them where a
-// key is taken in, and the code where it is passed through.
+// unfit are certificates that cannot be signed with, by the text of the refusal where a key is
+// taken in, and the code where it is passed through.
 func unfit(t *testing.T, p *adestest.PKI) map[string]*x509.Certificate {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 1024)

@@ -167,12 +167,12 @@ func sameBook(p *program, at *fake.Service) {
 	p.T.Helper()
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = p.Data, -1, "error"
-	room, err := server.Open(p.T.Context(), cfg)
+	srv, err := server.Open(p.T.Context(), cfg)
 	if err != nil {
 		p.T.Fatal(err)
 	}
-	defer room.Close()
-	rows, err := room.Parts().DB.Read().Query(p.T.Context(), `select digest, outcome from signing_intents`)
+	defer srv.Close()
+	rows, err := srv.Parts().DB.Read().Query(p.T.Context(), `select digest, outcome from signing_intents`)
 	if err != nil {
 		p.T.Fatal(err)
 	}

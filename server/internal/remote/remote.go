@@ -82,7 +82,7 @@ type Accounts interface {
 	Passes() bool
 	// SendCode has a one-time password sent to the holder.
 	SendCode(ctx context.Context, l Login) error
-	// Hello asks whether the service is there, and what it says of itself.
+	// Hello asks whether the service is there, and for its description of itself.
 	Hello(ctx context.Context) (string, error)
 }
 
@@ -104,12 +104,12 @@ type Login struct {
 	Tokens Tokens
 }
 
-// Secrets are the values that nobody but the provider may read.
+// Secrets are the values that only the provider may read.
 func (l Login) Secrets() []string { return []string{l.Password, l.DelegatePassword, l.OTP, l.Session} }
 
 // Tokens keeps what a holder's login at a provider gave.
 type Tokens interface {
-	// Turn waits until nobody else renews them.
+	// Turn waits until no one else renews them.
 	Turn(ctx context.Context) (leave func(), err error)
 	// Read reads them into a value; version names what was read.
 	Read(ctx context.Context, tokens any) (version []byte, err error)

@@ -61,7 +61,8 @@ func (s *Service) submit(ctx context.Context, req *request.Request, from request
 		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
 	}
 	if !req.Options.AsyncValidation {
-		// Who waits for another host has its key known to all servers meanwhile.
+		// The client waits while a document is fetched from another host: meanwhile all servers
+		// must know its idempotency key.
 		if slices.ContainsFunc(req.Inputs, func(in request.Input) bool { return in.From == request.FromRemote }) {
 			if err := idempotency.ClaimFrom(ctx).Hold(ctx); err != nil {
 				return nil, err

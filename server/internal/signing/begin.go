@@ -117,8 +117,8 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 // leastPermit leaves a slow machine the time to open a key.
 const leastPermit = 5 * time.Second
 
-// permitted is how long after it was asked for a permit is good: while nobody
-// can have taken the record over, who would settle its intents.
+// permitted is how long a permit stays good after it was asked for. Until then no other process can
+// have taken the record over and settled its intents.
 func (x *run) permitted() time.Duration {
 	return min(intent.Within, max(x.config.Lease*2/3, leastPermit))
 }

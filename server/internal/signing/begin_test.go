@@ -17,7 +17,7 @@ func TestJudgedAtEveryUse(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)
-		room := s.Rooms()
+		srv := s.OpenServer()
 		for _, c := range []struct {
 			name, set, read string
 			value           any
@@ -36,11 +36,11 @@ func TestJudgedAtEveryUse(t *testing.T) {
 			s.Do("POST", "/EU-QES_automatic", wrong) // so that there is a row to lock
 			r := s.Record(s.Do("POST", "/EU-QES_automatic", s.Body([]string{b64(sitetest.SamplePDF), b64(sitetest.SamplePDF), b64(sitetest.SamplePDF)}, optionsOf(m{"asyncSignature": true, "batch": true})), "Authorization", bearer))
 			var certificate string
-			if err := room.Parts().DB.Read().QueryRow(context.Background(), `select certificate_id from signatures where id = $1`, r.ID).Scan(&certificate); err != nil {
+			if err := srv.Parts().DB.Read().QueryRow(context.Background(), `select certificate_id from signatures where id = $1`, r.ID).Scan(&certificate); err != nil {
 				t.Fatal(err)
 			}
 			write := func(query string, args ...any) {
-				err := room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
+				err := srv.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {
 					_, err := tx.Exec(context.Background(), query, args...)
 					return err
 				})
@@ -60,11 +60,11 @@ func TestJudgedAtEveryUse(t *testing.T) {
 			arg := []any{certificate}
 			if c.read == `select 0` {
 				old = int64(0)
-			} else if err := room.Parts().DB.Read().QueryRow(context.Background(), c.read, arg...).Scan(old); err != nil {
+			} else if err := srv.Parts().DB.Read().QueryRow(context.Background(), c.read, arg...).Scan(old); err != nil {
 				t.Fatal(c.name, err)
 			}
 			uses := 0
-			worker := signingWith(room, signing.Config{Hook: func(point, _ string) {
+			worker := signingWith(srv, signing.Config{Hook: func(point, _ string) {
 				if point == "intended" {
 					if uses++; uses == 2 {
 						write(c.set, c.value, certificate)
@@ -77,7 +77,7 @@ func TestJudgedAtEveryUse(t *testing.T) {
 			if got := s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); got.State != "ERROR" || got.Number() != c.number {
 				t.Errorf("%s: %s %d", c.name, got.State, got.Number())
 			}
-			if n := countRows(room, t, `select count(*) from signing_intents where outcome = 'FAILED' and signature_id = '`+r.ID+`'`); n != 2 || uses != 2 {
+			if n := countRows(srv, t, `select count(*) from signing_intents where outcome = 'FAILED' and signature_id = '`+r.ID+`'`); n != 2 || uses != 2 {
 				t.Errorf("%s: %d intents of %d uses", c.name, n, uses)
 			}
 			if c.name != "token deleted" {

@@ -26,7 +26,7 @@ func TestCostOfASignature(t *testing.T) {
 	s := newSite(t, func(c *server.Config) {
 		c.Database, c.Network.AllowPrivate = database, []string{strings.TrimPrefix(receiver.URL, "http://")}
 	})
-	db := s.Rooms().Parts().DB
+	db := s.OpenServer().Parts().DB
 	ctx := context.Background()
 	if _, err := db.Pool().Exec(ctx, `create extension if not exists pg_stat_statements`); err != nil {
 		t.Skipf("SKIPPED: %v", err)

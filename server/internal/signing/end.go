@@ -170,7 +170,7 @@ func (x *run) logEnd(ctx context.Context, tx *store.Tx, outcome string, events .
 	return x.queueCallback(ctx, tx, x.record)
 }
 
-// signedEvents tell of each signature and of the signed document.
+// signedEvents are the log's entries for each signature and for the signed document.
 func (x *run) signedEvents(out *signedDocument) []audit.Event {
 	all := out.parts
 	if all == nil {

@@ -59,7 +59,7 @@ func (x *run) newTurn(ctx context.Context, it *documents.Item, params ades.SignP
 	t.next, stop = iter.Pull(func(yield func(*rogito.Draft) bool) {
 		t.signed, t.err = x.signOne(ctx, it, params, func(_ context.Context, d *rogito.Draft) ([]byte, error) {
 			if !yield(d) {
-				return nil, ledger.ErrLost // nobody wants the value any more
+				return nil, ledger.ErrLost // the consumer has stopped
 			}
 			if t.no == nil {
 				t.uses++

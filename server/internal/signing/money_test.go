@@ -72,7 +72,7 @@ func TestEverySignatureIsPaidFor(t *testing.T) {
 				if got := int(math.Round((before - s.Credit()) / 0.05)); got != c.want {
 					t.Errorf("%s %s: %d signatures paid, want %d", c.name, async, got, c.want)
 				}
-				uses := countRows(s.Rooms(), t, fmt.Sprintf(`select count(*) from signing_intents where signature_id = '%s'`, r.ID))
+				uses := countRows(s.OpenServer(), t, fmt.Sprintf(`select count(*) from signing_intents where signature_id = '%s'`, r.ID))
 				if int(uses) < c.want {
 					t.Errorf("%s %s: the key was used %d times", c.name, async, uses)
 				}
@@ -85,8 +85,8 @@ func TestEverySignatureIsPaidFor(t *testing.T) {
 func TestNoSignatureOnCredit(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
-		storetest.Exec(t, room.Parts().DB, `update wallets set credit = 120000`) // two signatures
+		srv := s.OpenServer()
+		storetest.Exec(t, srv.Parts().DB, `update wallets set credit = 120000`) // two signatures
 		for name, more := range map[string]m{
 			"values":               {"signatureType": "pkcs1", "inputDocuments": []string{b64(sitetest.SampleTXT), b64(sitetest.SampleXML), b64(sitetest.SamplePDF)}},
 			"values, later":        {"signatureType": "pkcs1", "inputDocuments": []string{b64(sitetest.SampleTXT), b64(sitetest.SampleXML), b64(sitetest.SamplePDF)}, "options": m{"asyncDocumentsValidation": true}},
@@ -108,12 +108,12 @@ func TestNoSignatureOnCredit(t *testing.T) {
 	})
 }
 
-// Whether a deleted record's price comes back is decided by the state that it
-// has when it is deleted, not by the one that somebody has read before.
+// Whether a deleted record's price comes back is decided by its state at that moment, not by one
+// that was read before.
 func TestRefundOfADeletedRecord(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		ctx := context.Background()
 		for _, c := range []struct {
 			state string // that it turns while it is being deleted
@@ -123,7 +123,7 @@ func TestRefundOfADeletedRecord(t *testing.T) {
 			before := s.Credit()
 			read, deleted := make(chan struct{}), make(chan int, 1)
 			var once sync.Once
-			err := room.Parts().DB.Write(ctx, func(tx *store.Tx) error {
+			err := srv.Parts().DB.Write(ctx, func(tx *store.Tx) error {
 				_, err := tx.Exec(ctx, `update signatures set state = $1 where id = $2`, c.state, id)
 				once.Do(func() {
 					go func() {

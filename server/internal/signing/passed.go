@@ -61,8 +61,8 @@ func (s *Service) passThrough(ctx context.Context, p remote.Accounts, req *reque
 	return cred, cert, &passedKey{key}, err
 }
 
-// errForgotten ends a record whose password nobody has any more. Nothing was sent:
-// that was looked at before.
+// errForgotten ends a record whose password was lost with the process that held it. It was checked
+// before that nothing was sent.
 var errForgotten = &ledger.Refusal{Number: fault.ProviderRefused, Text: "the process that had the provider's password in its memory has ended: nothing was sent to the provider"}
 
 // recallPassed takes the place of what a credential would hold, in a record whose

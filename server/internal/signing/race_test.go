@@ -61,8 +61,8 @@ func newRaced(t *testing.T, database string) *raced {
 	s := standing(t, database)
 	ctx := context.Background()
 	x := &raced{t: t, certs: map[keys.Kind]*racedCert{}}
-	here := s.Rooms()
-	x.there.Server = s.Rooms()
+	here := s.OpenServer()
+	x.there.Server = s.OpenServer()
 	x.account = sandboxAccount(here, t)
 	parts := func(s *server.Server) (*enroll.Service, signing.Deps) {
 		w, k := s.Parts(), cheapKeys(s)

@@ -12,13 +12,13 @@ import (
 	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
-// Whoever is refused leaves no documents behind: they were not paid for.
+// A refused call leaves no documents behind: they were not paid for.
 func TestRefusedCallsKeepNothing(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		room := s.Rooms()
+		srv := s.OpenServer()
 		blobs := func() (n int) {
-			if err := room.Parts().Blobs.List(context.Background(), time.Now().Add(time.Hour), func(string) error { n++; return nil }); err != nil {
+			if err := srv.Parts().Blobs.List(context.Background(), time.Now().Add(time.Hour), func(string) error { n++; return nil }); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -50,7 +50,7 @@ func TestRefusedCallsKeepNothing(t *testing.T) {
 			if len(r.Document.InputDocuments) != 2 || r.Document.InputDocuments[0].SHA256 == "" {
 				t.Errorf("%s: the record does not say what came", name)
 			}
-			if n := field(room, t, `select cast(count(*) as text) from signature_files where signature_id = $1 and blob <> ''`, r.ID); n != "0" {
+			if n := field(srv, t, `select cast(count(*) as text) from signature_files where signature_id = $1 and blob <> ''`, r.ID); n != "0" {
 				t.Errorf("%s: %s files", name, n)
 			}
 			if a := s.Do("GET", "/signatures/"+r.ID, nil); a.Status != 200 {

@@ -214,7 +214,7 @@ func (x *run) closeUnanswered(values []remote.Value) {
 	}
 }
 
-// unanswered says of an error that no answer came, or that none was waited for.
+// unanswered reports whether an error means that no answer came, or that none was waited for.
 func unanswered(e *remote.Error) bool { return e.Kind == remote.Unknown || e.Kind == remote.Unreached }
 
 // outcomeOf is the outcome of an intent without a value.

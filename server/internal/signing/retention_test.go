@@ -27,9 +27,9 @@ import (
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		blobs := func() (n int) {
-			if err := room.Parts().Blobs.List(ctx, time.Now().Add(day), func(string) error { n++; return nil }); err != nil {
+			if err := srv.Parts().Blobs.List(ctx, time.Now().Add(day), func(string) error { n++; return nil }); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -38,7 +38,7 @@ func TestRetention(t *testing.T) {
 		r := s.Sign(b64(sitetest.SamplePDF))
 		retain := func(d time.Duration) {
 			t.Helper()
-			if err := signingAt(room, after(d)).Retain(ctx); err != nil {
+			if err := signingAt(srv, after(d)).Retain(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -75,8 +75,8 @@ func TestRetention(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
-		list, err := room.Certificates(ctx, s.Box.Email, "DONE")
+		ctx, srv := context.Background(), s.OpenServer()
+		list, err := srv.Certificates(ctx, s.Box.Email, "DONE")
 		if err != nil || len(list) == 0 {
 			t.Fatal(list, err)
 		}
@@ -84,7 +84,7 @@ func TestExpiry(t *testing.T) {
 			at   time.Duration
 			want string
 		}{{day, "DONE"}, {20 * 365 * day, "EXPIRED"}} {
-			if err := enrollAt(room, after(c.at)).Expire(ctx); err != nil {
+			if err := enrollAt(srv, after(c.at)).Expire(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if got := s.CertificateState(list[0].ID); got != c.want {
@@ -102,16 +102,16 @@ func TestExpiry(t *testing.T) {
 func TestImportedKeyPair(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		file, _ := pfx(t, "RSA2048", "file-secret")
-		if _, err := room.ImportCertificate(ctx, s.Box.Email, "automatic", file, "wrong", "ida", ""); err == nil {
+		if _, err := srv.ImportCertificate(ctx, s.Box.Email, "automatic", file, "wrong", "ida", ""); err == nil {
 			t.Error("a wrong password opens the file")
 		}
-		c, err := room.ImportCertificate(ctx, s.Box.Email, "automatic", file, "file-secret", "ida", "own-secret")
+		c, err := srv.ImportCertificate(ctx, s.Box.Email, "automatic", file, "file-secret", "ida", "own-secret")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := room.ImportCertificate(ctx, s.Box.Email, "eseal", file, "file-secret", "ida2", ""); err == nil {
+		if _, err := srv.ImportCertificate(ctx, s.Box.Email, "eseal", file, "file-secret", "ida2", ""); err == nil {
 			t.Error("one key pair serves two kinds")
 		}
 		if s.CertificateState(c.ID) != "DONE" {
@@ -255,7 +255,7 @@ func TestLockedWhileWaiting(t *testing.T) {
 func TestOwnTrouble(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
-		ctx, room := context.Background(), s.Rooms()
+		ctx, srv := context.Background(), s.OpenServer()
 		before := s.Credit()
 		c := s.Buy("otp", m{"securityLevel": 5})
 		bought := before - s.Credit()
@@ -266,10 +266,10 @@ func TestOwnTrouble(t *testing.T) {
 			"certificatePassword": element(page, "certificate-password"), "certificateOtp": code,
 		}))
 		var blob string
-		if err := room.Parts().DB.Read().QueryRow(ctx, `select blob from signature_files where signature_id = $1 and role = 'input'`, r.ID).Scan(&blob); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(ctx, `select blob from signature_files where signature_id = $1 and role = 'input'`, r.ID).Scan(&blob); err != nil {
 			t.Fatal(err)
 		}
-		if err := room.Parts().Blobs.Delete(ctx, blob); err != nil {
+		if err := srv.Parts().Blobs.Delete(ctx, blob); err != nil {
 			t.Fatal(err)
 		}
 		if a := s.Do("POST", "/approvals/"+r.ID, nil, "Authorization", "Bearer "+s.OtherToken()); a.Status != 200 {
@@ -304,7 +304,7 @@ func TestSpoolAway(t *testing.T) {
 	t.Cleanup(host.Close)
 	const short, long = "/900000", "/1500000" // the one is kept in memory, the other is not
 	eachEngine(t, func(t *testing.T, s *site) {
-		room, spool := s.Rooms(), server.Spool(s.Config.Data)
+		srv, spool := s.OpenServer(), server.Spool(s.Config.Data)
 		if err := os.Rename(spool, spool+".away"); err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +324,7 @@ func TestSpoolAway(t *testing.T) {
 				t.Fatalf("%s: %s %d %s", what, r.State, r.Number(), deref(r.ErrorMessage))
 			}
 		}
-		if n := storetest.Count(t, room.Parts().DB, `select max(starts) from signatures`); n > 1 {
+		if n := storetest.Count(t, srv.Parts().DB, `select max(starts) from signatures`); n > 1 {
 			t.Errorf("work that nothing can be written for was begun %d times", n)
 		}
 		if err := os.Rename(spool+".away", spool); err != nil {

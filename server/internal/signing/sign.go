@@ -27,7 +27,7 @@ type signedDocument struct {
 	media documents.Media
 	level string        // B, T, LT, LTA; empty where there are none
 	count int           // of several: how many signatures were made
-	parts []audit.Event // of several: what the log tells of each
+	parts []audit.Event // of several: the log's entries for each
 	// results of a batch
 	results []ledger.DocumentResult
 }

@@ -65,8 +65,8 @@ func NewStamper(client *http.Client, servers ...tsp.Server) *tsp.Client {
 	return &tsp.Client{Servers: servers, HTTP: client, Timeout: stampTimeout, Retries: 2, Skew: stampSkew}
 }
 
-// raisingRefusal tells a time-stamp that could not be had from revocation data
-// that could not.
+// raisingRefusal separates a time-stamp that could not be obtained from revocation data that could
+// not.
 func raisingRefusal(err error) error {
 	var stamp *stampError
 	var missing *ades.MissingError

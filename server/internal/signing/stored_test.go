@@ -49,7 +49,7 @@ func TestSignedPDFIsStoredAsItsTail(t *testing.T) {
 			if !bytes.HasPrefix(signed, pdf) || len(signed) == len(pdf) {
 				t.Errorf("%d bytes, %v: the signed document has %d bytes and does not begin with what was signed", len(pdf), options, len(signed))
 			}
-			if n, err := s.Rooms().Parts().Signing.Check(t.Context(), false, 0, func(what string) { t.Error(what) }); err != nil || n == 0 {
+			if n, err := s.OpenServer().Parts().Signing.Check(t.Context(), false, 0, func(what string) { t.Error(what) }); err != nil || n == 0 {
 				t.Errorf("%d files, %v", n, err)
 			}
 			if a := s.Do("DELETE", "/signatures/"+r.ID, nil); a.Status != 200 {
@@ -71,7 +71,7 @@ func TestLatestRecordsAreChecked(t *testing.T) {
 	for range 3 {
 		ids = append(ids, s.Wait(s.Sign(b64(enrol.TextPDF("Latest", "one of three")), optionsOf(m{})).ID, "DONE").ID)
 	}
-	signatures := s.Rooms().Parts().Signing
+	signatures := s.OpenServer().Parts().Signing
 	check := func(latest int) (files int, damaged []string) {
 		t.Helper()
 		n, err := signatures.Check(t.Context(), true, latest, func(what string) { damaged = append(damaged, what) })
@@ -86,7 +86,7 @@ func TestLatestRecordsAreChecked(t *testing.T) {
 			t.Errorf("the latest %d have %d files of %d, %v", latest, n, all, damaged)
 		}
 	}
-	err := s.Rooms().Parts().DB.Write(t.Context(), func(tx *store.Tx) error {
+	err := s.OpenServer().Parts().DB.Write(t.Context(), func(tx *store.Tx) error {
 		return tx.Later(t.Context(), `delete from signature_files where role = 'signed' and signature_id = $1`, ids[0])
 	})
 	if err != nil {

@@ -199,7 +199,7 @@ func (c *Client) call(ctx context.Context, operation string, body []Element) (*A
 	return a, nil
 }
 
-// whole reads what a service answers. Nobody asks for gzip; some send it.
+// whole reads what a service answers. Some services send gzip without being asked.
 func whole(resp *http.Response) ([]byte, error) {
 	var body io.Reader = resp.Body
 	if coding := resp.Header.Get("Content-Encoding"); strings.EqualFold(coding, "gzip") || strings.EqualFold(coding, "x-gzip") {

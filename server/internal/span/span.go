@@ -1,6 +1,6 @@
-// Package span tells where the time of a request goes: a step of work is a span of
-// its trace (OpenTelemetry) and an observation of its latency, and the record that it
-// is about is known to every line of the log.
+// Package span measures where the time of a request goes: a step of work is a span of its trace
+// (OpenTelemetry) and an observation of its latency, and the record that it is about is known to
+// every line of the log.
 package span
 
 import (

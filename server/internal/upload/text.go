@@ -22,7 +22,7 @@ type Text struct {
 	spool *Spool
 	raw   bool // the bytes of a file, not base64
 	name  string
-	path  string // with the folders that a browser tells of
+	path  string // with the folders that a browser gives
 }
 
 // IsZero reports an absent (or null) text.
@@ -70,7 +70,7 @@ func (t Text) Content() io.Reader {
 	return NewBase64Reader(io.NewSectionReader(t.src, skip, t.src.Size()-skip))
 }
 
-// headLength is how much of a text tells what it is.
+// headLength is how much of a text is needed to recognise it.
 const headLength = 256
 
 func (t Text) head() string {

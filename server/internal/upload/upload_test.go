@@ -236,7 +236,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// repeated is n bytes of base64 that nobody has to hold.
+// repeated is n bytes of base64, made while it is read so that it takes no memory.
 type repeated struct{ n int64 }
 
 func (r *repeated) Read(p []byte) (int, error) {

@@ -19,20 +19,20 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// Rooms opens the same installation beside the running server.
-func (s *Site) Rooms() *server.Server {
+// OpenServer opens the installation once more, beside the running server.
+func (s *Site) OpenServer() *server.Server {
 	s.T.Helper()
 	cfg := s.Config
 	cfg.Listen, cfg.Log.Level = "127.0.0.1:0", "error"
-	room, err := server.Open(context.Background(), cfg)
+	srv, err := server.Open(context.Background(), cfg)
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	s.T.Cleanup(room.Close)
-	return room
+	s.T.Cleanup(srv.Close)
+	return srv
 }
 
-// SigningAt is the signing room with another clock.
+// SigningAt is the signing service with another clock.
 func SigningAt(s *server.Server, now func() time.Time) *signing.Service {
 	w := s.Parts()
 	return signing.New(signing.Deps{

@@ -23,7 +23,7 @@ type OAuth struct {
 
 func (s *Site) OAuth(redirect string) *OAuth {
 	s.T.Helper()
-	made, err := s.Rooms().AddCSCClient(s.T.Context(), "An application", []string{redirect}, false)
+	made, err := s.OpenServer().AddCSCClient(s.T.Context(), "An application", []string{redirect}, false)
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func Covered(t *testing.T, doc []byte) []byte {
 // Reviewer is an administrator of another account.
 func (s *Site) Reviewer() []string {
 	s.T.Helper()
-	made, err := s.Rooms().CreateAccount(context.Background(), "reviewer@example.org", true)
+	made, err := s.OpenServer().CreateAccount(context.Background(), "reviewer@example.org", true)
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -128,17 +128,17 @@ func (s *Site) BuyWaiting(more M) Bought {
 
 // Revocation asks as a client does: the reason by OCSP, nil where the certificate
 // is not revoked, and whether the list has it.
-func (s *Site) Revocation(room *server.Server, id string) (reason *int, listed bool) {
+func (s *Site) Revocation(srv *server.Server, id string) (reason *int, listed bool) {
 	s.T.Helper()
 	var der []byte
-	if err := room.Parts().DB.Read().QueryRow(context.Background(), `select certificate from certificates where id = $1`, id).Scan(&der); err != nil {
+	if err := srv.Parts().DB.Read().QueryRow(context.Background(), `select certificate from certificates where id = $1`, id).Scan(&der); err != nil {
 		s.T.Fatal(err)
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	issuer := room.Parts().Authority.Chain()[0]
+	issuer := srv.Parts().Authority.Chain()[0]
 	req, err := ocsp.CreateRequest(cert, issuer, nil)
 	if err != nil {
 		s.T.Fatal(err)

@@ -181,7 +181,7 @@ func (Pretend) Check(context.Context) []identify.Finding { return nil }
 // Twins are two servers on one database that offer the method.
 type Twins struct {
 	*Site
-	Room *server.Server
+	Srv  *server.Server
 	URLs [2]string
 	Log  bytes.Buffer
 }
@@ -189,10 +189,10 @@ type Twins struct {
 func NewTwins(t *testing.T, s *Site, method identify.Method) *Twins {
 	w := &Twins{Site: s}
 	for i := range w.URLs {
-		w.Room = s.Rooms()
-		w.Room.LogTo(slog.New(slog.NewTextHandler(&w.Log, nil)))
-		w.Room.Parts().Identify.Elsewhere = append(w.Room.Parts().Identify.Elsewhere, method)
-		srv := httptest.NewServer(w.Room.Handler())
+		w.Srv = s.OpenServer()
+		w.Srv.LogTo(slog.New(slog.NewTextHandler(&w.Log, nil)))
+		w.Srv.Parts().Identify.Elsewhere = append(w.Srv.Parts().Identify.Elsewhere, method)
+		srv := httptest.NewServer(w.Srv.Handler())
 		t.Cleanup(srv.Close)
 		w.URLs[i] = srv.URL
 	}

@@ -22,7 +22,7 @@ import (
 // servers of an installation.
 type Guest struct {
 	T     testing.TB
-	Room  *server.Server
+	Srv   *server.Server
 	Data  string
 	Link  string
 	Shown people.Browsers
@@ -36,7 +36,7 @@ func (g *Guest) Visit() *people.Visit {
 	if m == nil {
 		g.T.Fatalf("no link: %q", g.Link)
 	}
-	v, err := g.Room.Parts().People.Find(context.Background(), m[1], m[2])
+	v, err := g.Srv.Parts().People.Find(context.Background(), m[1], m[2])
 	if err != nil {
 		g.T.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func (g *Guest) Visit() *people.Visit {
 // Looks is the page being shown.
 func (g *Guest) Looks() *people.Visit {
 	g.T.Helper()
-	v, p := g.Visit(), g.Room.Parts().People
+	v, p := g.Visit(), g.Srv.Parts().People
 	docs := p.Documents(v)
 	if err := p.Viewed(context.Background(), v, docs); err != nil {
 		g.T.Fatal(err)
@@ -64,7 +64,7 @@ func (g *Guest) Looks() *people.Visit {
 func (g *Guest) Code() string {
 	g.T.Helper()
 	v := g.Visit()
-	if err := g.Room.Parts().People.SendCode(context.Background(), v, "", g.Shown); err != nil {
+	if err := g.Srv.Parts().People.SendCode(context.Background(), v, "", g.Shown); err != nil {
 		g.T.Fatal(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(g.Data, "outbox", "*"+v.Person.ID+"-code*"))
@@ -87,7 +87,7 @@ func (g *Guest) Proves() {
 	g.T.Helper()
 	g.Looks()
 	code, fresh := g.Code(), people.Browser("browser of "+g.Link)
-	if err := g.Room.Parts().People.CheckCode(context.Background(), g.Visit(), code, g.Shown, fresh); err != nil {
+	if err := g.Srv.Parts().People.CheckCode(context.Background(), g.Visit(), code, g.Shown, fresh); err != nil {
 		g.T.Fatal(err)
 	}
 	g.Shown = append(g.Shown, fresh)
@@ -99,7 +99,7 @@ func (g *Guest) Clicks(wait time.Duration) error {
 	defer cancel()
 	for {
 		v := g.Visit()
-		err := g.Room.Parts().People.Sign(ctx, v, people.Act{Agree: true, Typed: "Ada Rossi"}, g.Shown)
+		err := g.Srv.Parts().People.Sign(ctx, v, people.Act{Agree: true, Typed: "Ada Rossi"}, g.Shown)
 		if err != nil || !v.Person.Pending() || ctx.Err() != nil { // else a busy machine is still at it
 			return err
 		}
@@ -142,9 +142,9 @@ func (s *Site) Asked(id, state string) *Asked {
 	return r
 }
 
-func (s *Site) Guests(room *server.Server, r *Asked) (all []*Guest) {
+func (s *Site) Guests(srv *server.Server, r *Asked) (all []*Guest) {
 	for _, one := range r.Signers {
-		all = append(all, &Guest{T: s.T, Room: room, Data: s.Config.Data, Link: one.URL})
+		all = append(all, &Guest{T: s.T, Srv: srv, Data: s.Config.Data, Link: one.URL})
 	}
 	return all
 }

@@ -130,14 +130,14 @@ func (p *Program) Account(database string) (intents, signatures int) {
 	if database != "" {
 		cfg.Database = database
 	}
-	room, err := server.Open(context.Background(), cfg)
+	srv, err := server.Open(context.Background(), cfg)
 	if err != nil {
 		p.T.Fatal(err)
 	}
-	defer room.Close()
+	defer srv.Close()
 	ctx := context.Background()
 	count := func(query string) (n int) {
-		if err := room.Parts().DB.Read().QueryRow(ctx, query).Scan(&n); err != nil {
+		if err := srv.Parts().DB.Read().QueryRow(ctx, query).Scan(&n); err != nil {
 			p.T.Fatal(err)
 		}
 		return n
@@ -151,10 +151,10 @@ func (p *Program) Account(database string) (intents, signatures int) {
 	if n := count(`select count(*) from signatures s where state = 'DONE' and not exists (select 1 from signing_intents i where i.signature_id = s.id and outcome = 'SIGNED')`); n != 0 {
 		p.T.Errorf("%d signatures have no intent", n)
 	}
-	if _, err := room.Parts().Audit.Sequence(ctx); err != nil {
+	if _, err := srv.Parts().Audit.Sequence(ctx); err != nil {
 		p.T.Fatal(err)
 	}
-	res, err := room.VerifyAudit(ctx)
+	res, err := srv.VerifyAudit(ctx)
 	if err != nil || res.Bad != nil {
 		p.T.Errorf("audit: %v %v", err, res)
 	}

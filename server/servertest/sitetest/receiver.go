@@ -83,12 +83,12 @@ func (s *Site) OtherToken() string {
 // Stranger is a token of another account with some money.
 func (s *Site) Stranger() string {
 	s.T.Helper()
-	room, err := server.Open(s.T.Context(), s.Config)
+	srv, err := server.Open(s.T.Context(), s.Config)
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	defer room.Close()
-	made, err := room.CreateAccount(s.T.Context(), "other@example.org", false)
+	defer srv.Close()
+	made, err := srv.CreateAccount(s.T.Context(), "other@example.org", false)
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -22,12 +22,12 @@ import (
 )
 
 // AuditGood says that a verification finds nothing.
-func (s *Site) AuditGood(room *server.Server) bool {
+func (s *Site) AuditGood(srv *server.Server) bool {
 	s.T.Helper()
-	if _, err := room.Parts().Audit.Sequence(context.Background()); err != nil {
+	if _, err := srv.Parts().Audit.Sequence(context.Background()); err != nil {
 		s.T.Fatal(err)
 	}
-	res, err := room.VerifyAudit(context.Background())
+	res, err := srv.VerifyAudit(context.Background())
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func (s *Site) Tenant() *Site {
 	other, box := *s, *s.Box
 	other.Box = &box
 	box.Token = s.Stranger()
-	if _, err := s.Rooms().CreditWallet(s.T.Context(), "other@example.org", "1000"); err != nil {
+	if _, err := s.OpenServer().CreditWallet(s.T.Context(), "other@example.org", "1000"); err != nil {
 		s.T.Fatal(err)
 	}
 	c := other.Buy("automatic", nil)
@@ -101,12 +101,12 @@ func Standing(t *testing.T, database string) *Site {
 // Stand stops the server of a site and goes on without workers.
 func (s *Site) Stand() {
 	s.Run.Stop()
-	srv := httptest.NewServer(s.Rooms().Handler())
+	srv := httptest.NewServer(s.OpenServer().Handler())
 	s.T.Cleanup(srv.Close)
 	s.URL = srv.URL
 }
 
-// SigningWith is the signing room with another lease and clock.
+// SigningWith is the signing service with another lease and clock.
 func SigningWith(s *server.Server, c signing.Config) *signing.Service {
 	w := s.Parts()
 	return signing.New(signing.Deps{

@@ -243,15 +243,15 @@ func Deref(s *string) string {
 
 func (s *Site) VerifyAudit() {
 	s.T.Helper()
-	room, err := server.Open(context.Background(), s.Config)
+	srv, err := server.Open(context.Background(), s.Config)
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	defer room.Close()
-	if _, err := room.Parts().Audit.Sequence(context.Background()); err != nil {
+	defer srv.Close()
+	if _, err := srv.Parts().Audit.Sequence(context.Background()); err != nil {
 		s.T.Fatal(err)
 	}
-	res, err := room.VerifyAudit(context.Background())
+	res, err := srv.VerifyAudit(context.Background())
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -74,8 +74,7 @@ func (p *Provider) list(c *Call, b *bearer) *answer {
 	return ok(a)
 }
 
-// credential finds what the call names; a credential of somebody else is as
-// good as none.
+// credential finds what the call names; another user's credential counts as none.
 func (p *Provider) credential(c *Call, b *bearer) (*Credential, *answer) {
 	id, is := c.Body["credentialID"].(string)
 	if !is || id == "" {

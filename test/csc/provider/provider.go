@@ -1,7 +1,6 @@
-// Package provider is a remote signing service for tests: the Cloud Signature
-// Consortium API in versions 1.0.4.0 and 2.0.0.2, with OAuth, over TLS on
-// loopback. It is written from the specification by somebody who has not read
-// Rogito's client, so that the two can disagree.
+// Package provider is a remote signing service for tests: the Cloud Signature Consortium API in
+// versions 1.0.4.0 and 2.0.0.2, with OAuth, over TLS on loopback. It was written from the
+// specification by an author who had not read Rogito's client, so that the two can disagree.
 //
 // It is strict: whatever the specification demands of a client and is not done
 // is refused where the specification says so, and noted (Complaints). It

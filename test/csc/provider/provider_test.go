@@ -180,7 +180,7 @@ func TestStrict(t *testing.T) {
 	if r := a.p.Repeated(); len(r) != 3 { // "SAD used", and twice with a new SAD
 		t.Errorf("%d hashes repeated, want 3", len(r))
 	}
-	// Of somebody else: neither seen nor used.
+	// Of another user: neither seen nor used.
 	a.p.mu.Lock()
 	a.p.bearers["of-p256"] = &bearer{user: "p256", until: time.Now().Add(time.Hour)}
 	a.p.mu.Unlock()

@@ -199,7 +199,7 @@ func (s *Service) Complaints() []string { return s.copied(&s.complaints) }
 // CodesSent are the devices to which a code was sent.
 func (s *Service) CodesSent() []string { return s.copied(&s.codesSent) }
 
-// OpenSessions are those that nobody closed.
+// OpenSessions are those that were not closed.
 func (s *Service) OpenSessions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -227,7 +227,7 @@ func oddities() []Oddity {
 		{Name: "redirect", At: signs, Want: "121 122", before: raw(302, "text/html", "", "Location", "/elsewhere")},
 		{Name: "redirect-307", At: signs, Want: "121 122", before: raw(307, "text/html", "", "Location", "/elsewhere")},
 
-		// Nobody knows whether it was signed.
+		// Whether it was signed is unknown.
 		{Name: "break-before", At: signs, Want: "122", before: func(_ *Service, w http.ResponseWriter, _ *http.Request, _ *call) bool { cut(w); return true }},
 		{Name: "break-after", At: signs, Want: "122", before: signed(func(w http.ResponseWriter, _ *http.Request, _ []byte) { cut(w) })},
 		{Name: "time-out", At: signs, Want: "122", before: signed(func(_ http.ResponseWriter, r *http.Request, _ []byte) { wait(r.Context()) })},
@@ -331,7 +331,7 @@ func oddities() []Oddity {
 	return all
 }
 
-// repeats answers with everything that was sent, which nobody else may read.
+// repeats echoes everything that was sent, which must not be disclosed.
 func repeats(code string) func(*Service, *call, *answer) *answer {
 	return func(_ *Service, c *call, _ *answer) *answer { return fault(code, "no: "+c.body.texts(), 0, "") }
 }

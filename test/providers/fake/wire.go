@@ -210,7 +210,7 @@ type style struct {
 	mtom       string // "", xop, inline, last, escaped
 	header     bool
 	comments   bool
-	extra      bool // elements that nobody asked for
+	extra      bool // unexpected elements
 	cdata      bool
 	bom        bool
 	indent     bool

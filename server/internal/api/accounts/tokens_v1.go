@@ -18,9 +18,8 @@ type firstRequest struct {
 	Expire int64    `json:"expire" required:"false" deprecated:"true" doc:"unix seconds; ttl wins over it"`
 }
 
-// life is how long the token is to live from now. A moment that is over is
-// refused: it would else be taken for the default and prolong a token that
-// somebody wanted to end.
+// life is how long the token is to live from now. A moment in the past is refused: it would be
+// taken for the default, and prolong a token that the caller wanted to end.
 func (r firstRequest) life() (time.Duration, error) {
 	if r.TTL != 0 || r.Expire == 0 {
 		return seconds(r.TTL), nil

@@ -78,7 +78,7 @@ func New(t T, spec []byte) *Contract {
 // problemJSON is RFC 9457's form of a refusal.
 const problemJSON = "application/problem+json"
 
-// documentURL is what the document is called among schemas; nobody fetches it.
+// documentURL is the name of the document among schemas; it is never fetched.
 const documentURL = "https://openapi.invalid/openapi.json"
 
 // Fetch reads the document from a running server.
@@ -185,8 +185,8 @@ func (c *Contract) judge(op *openapi3.Operation, path, method, status string, he
 	return envelope(x, status[0] == '2')
 }
 
-// envelope holds an answer in the envelope to what the document says of it in
-// words, since generators know neither a type of null alone nor one of true.
+// envelope holds an answer in the envelope to its description in the document in words, since
+// generators know neither a type of null alone nor one of true.
 func envelope(x any, good bool) error {
 	m, _ := x.(map[string]any)
 	if m["success"] == nil {

@@ -42,10 +42,10 @@ func (omiGate) Authenticate(_ context.Context, r *http.Request, _ bool) (*accoun
 
 func (omiGate) Allows(_ *account.Caller, _, _, segment string) bool { return segment == "IT-omi" }
 
-// omiPurse is a meter with so many lookups in it.
-type omiPurse struct{ left atomic.Int64 }
+// omiMeter is a meter with so many lookups in it.
+type omiMeter struct{ left atomic.Int64 }
 
-func (p *omiPurse) SpendLookups(_ context.Context, _ *account.Caller, n int) (int64, error) {
+func (p *omiMeter) SpendLookups(_ context.Context, _ *account.Caller, n int) (int64, error) {
 	left := p.left.Add(int64(-n))
 	if left < 0 {
 		p.left.Add(int64(n))
@@ -56,7 +56,7 @@ func (p *omiPurse) SpendLookups(_ context.Context, _ *account.Caller, n int) (in
 
 type omiServer struct {
 	*httptest.Server
-	meter  *omiPurse
+	meter  *omiMeter
 	folder string // of the publications
 	keeper *publication.Service
 }
@@ -70,7 +70,7 @@ func newOMIServer(t testing.TB) *omiServer {
 	}
 	db, m := storetest.Open(t, store.Config{Data: t.TempDir(), Reserve: -1})
 	a := api.New(api.Options{Gate: omiGate{}, Idempotency: idempotency.New(db, m)})
-	s := &omiServer{meter: &omiPurse{}, folder: folder, keeper: k}
+	s := &omiServer{meter: &omiMeter{}, folder: folder, keeper: k}
 	s.meter.left.Store(1440)
 	RegisterOMI(a, &OMI{Publications: k, Meter: s.meter})
 	s.Server = httptest.NewServer(a.Handler())

@@ -314,7 +314,7 @@ func (s *Signatures) peopleWire(w *signatureRecord, r *ledger.Record) {
 	w.UpdatedAt = stamp(last)
 }
 
-// peopleTrail is what the audit tells of each signer, without the links.
+// peopleTrail is what the audit log records of each signer, without the links.
 func peopleTrail(w *signatureRecord, r *ledger.Record, entries []*audit.Entry) {
 	if w.Signers == nil {
 		return

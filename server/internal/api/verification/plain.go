@@ -38,15 +38,15 @@ func answerWith(view *report.View, plain ades.Source, message string) (*api.Cont
 
 // base64Reader encodes what it reads.
 type base64Reader struct {
-	src  io.Reader
-	in   []byte
-	room []byte
-	out  []byte
+	src io.Reader
+	in  []byte
+	buf []byte
+	out []byte
 }
 
 func newBase64Reader(src *io.SectionReader) *base64Reader {
 	groups := int(min(src.Size()/3+1, 8<<10)) // of three; one at least, or the end is not met
-	return &base64Reader{src: src, in: make([]byte, 3*groups), room: make([]byte, 0, 4*groups)}
+	return &base64Reader{src: src, in: make([]byte, 3*groups), buf: make([]byte, 0, 4*groups)}
 }
 
 func (r *base64Reader) Read(p []byte) (int, error) {
@@ -55,7 +55,7 @@ func (r *base64Reader) Read(p []byte) (int, error) {
 		if n == 0 || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return 0, err
 		}
-		r.out = base64.StdEncoding.AppendEncode(r.room, r.in[:n])
+		r.out = base64.StdEncoding.AppendEncode(r.buf, r.in[:n])
 	}
 	n := copy(p, r.out)
 	r.out = r.out[n:]

@@ -103,7 +103,7 @@ func (p *Provider) Redirect() string { return p.config.Redirect }
 // Flow by which its tokens are had.
 func (p *Provider) Flow() string { return p.config.Flow }
 
-// Info is what the provider says of itself.
+// Info is the provider's description of itself.
 type Info struct {
 	Specs    string   `json:"specs"`
 	Name     string   `json:"name"`

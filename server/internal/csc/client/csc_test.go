@@ -92,7 +92,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// A provider that repeats what it was sent shows nobody a secret by that.
+// A provider that echoes what it was sent does not disclose a secret.
 func TestRepeatedSecrets(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/info") {

@@ -338,17 +338,17 @@ func tokenFor(s *site, scopes ...string) string {
 	return made.Token
 }
 
-// strangers is a token of another account, and a certificate of that account.
+// strangers makes a token of another account, and a certificate of that account.
 func strangers(s *site) (token, credential string) {
 	s.T.Helper()
 	token = s.Stranger()
-	storetest.Exec(s.T, s.Rooms().Parts().DB, `update wallets set credit = 1000000000`)
+	storetest.Exec(s.T, s.OpenServer().Parts().DB, `update wallets set credit = 1000000000`)
 	there, box := *s, *s.Box
 	box.Token, there.Box = token, &box
 	return token, there.Issued("automatic", m{}).ID
 }
 
-// Wrong PINs lock a certificate, whoever counts them, and a locked one is 400.
+// Wrong PINs lock a certificate, wherever they were tried, and a locked one is 400.
 func TestCSCLock(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -409,16 +409,16 @@ func TestCSCChangedSince(t *testing.T) {
 func TestCSCMoney(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ids, c, room := credentials(s), s.CSC("v2"), s.Rooms()
+	ids, c, srv := credentials(s), s.CSC("v2"), s.OpenServer()
 	id := ids["automatic"]
 	algo, hashes := c.AlgoOf(id), digestsOf("a", "b", "c")
 	sad := c.SAD(id, s.Box.Certificates["automatic"].Password, "", hashes)
-	storetest.Exec(t, room.Parts().DB, `update wallets set credit = 60000`) // one signature
+	storetest.Exec(t, srv.Parts().DB, `update wallets set credit = 60000`) // one signature
 	c.Must("signatures/signHash", c.SignBody(id, sad, algo, hashes[:1]))
 	if status, out := c.Post("signatures/signHash", c.SignBody(id, sad, algo, hashes[1:])); status != 402 || out["error"] != "access_denied" {
 		t.Errorf("%d %v", status, out)
 	}
-	storetest.Exec(t, room.Parts().DB, `update wallets set credit = 60000000`)
+	storetest.Exec(t, srv.Parts().DB, `update wallets set credit = 60000000`)
 	c.Must("signatures/signHash", c.SignBody(id, sad, algo, hashes[1:]))
 	if n := len(s.Records()); n != 3 {
 		t.Errorf("%d records", n)
@@ -602,7 +602,7 @@ func TestCSCTwoServers(t *testing.T) {
 	id, pin := ids["eseal"], s.Box.Certificates["eseal"].Password
 	callers := []*cscCaller{s.CSC("v1")}
 	for range 2 {
-		srv := httptest.NewServer(s.Rooms().Handler())
+		srv := httptest.NewServer(s.OpenServer().Handler())
 		t.Cleanup(srv.Close)
 		callers = append(callers, &cscCaller{T: t, URL: srv.URL, V: "v1", Bearer: s.Box.Token})
 	}
@@ -638,14 +638,14 @@ func TestCSCTwoServers(t *testing.T) {
 			}
 		}
 	}
-	room := s.Rooms()
-	if n := field(room, t, `select count(*) from csc_hashes where state = 'USED'`); n != field(room, t, `select count(*) from signatures where state = 'DONE'`) {
+	srv := s.OpenServer()
+	if n := field(srv, t, `select count(*) from csc_hashes where state = 'USED'`); n != field(srv, t, `select count(*) from signatures where state = 'DONE'`) {
 		t.Errorf("%s hashes used", n)
 	}
 }
 
-// A process that is killed in signHash leaves a hash that nobody signs again: not
-// after the restart, with the same SAD. What was begun is one record with one end.
+// A process that is killed in signHash leaves a hash that is not signed again: not after the
+// restart, not with the same SAD. What was begun is one record with one end.
 func TestCSCKilled(t *testing.T) {
 	t.Parallel()
 	await.All(t)
@@ -701,8 +701,7 @@ func TestCSCKilled(t *testing.T) {
 	})
 }
 
-// What panics while a hash is signed ends the call and not the server, and the
-// hash is nobody's again.
+// A panic while a hash is signed ends the call and not the server, and frees the hash.
 func TestCSCPanics(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "")

@@ -279,7 +279,7 @@ func TestCSCOAuthCodes(t *testing.T) {
 			t.Errorf("what a replayed refresh token had given: %d", status)
 		}
 		fourth := o.Tokens(code())
-		if err := s.Rooms().RemoveCSCClient(t.Context(), o.ID); err != nil {
+		if err := s.OpenServer().RemoveCSCClient(t.Context(), o.ID); err != nil {
 			t.Fatal(err)
 		}
 		if status, _ := c.As(fourth["access_token"].(string)).Post("credentials/list", m{}); status != 401 {
@@ -329,22 +329,21 @@ func TestCSCOAuthMixUps(t *testing.T) {
 		t.Errorf("%d records", n)
 	}
 	// What the rows say is believed only as it was written.
-	room := s.Rooms()
+	srv := s.OpenServer()
 	for _, sql := range []string{
 		`update csc_tokens set certificate_id = '` + seal + `' where certificate_id = '` + auto + `'`,
 		`delete from csc_tokens where client_id = '` + other.ID + `'`,
 	} {
 		victim := login(other, "automatic")
-		storetest.Exec(t, room.Parts().DB, sql)
+		storetest.Exec(t, srv.Parts().DB, sql)
 		if status, out := victim.Post("credentials/list", m{}); status != 401 {
 			t.Errorf("%s: %d %v", sql, status, out)
 		}
 	}
 }
 
-// Whoever knows a username and a client, and nothing else, locks the page for it
-// and not the certificate. The page says what it does not know: which documents
-// the client may add to those it names.
+// Someone who knows only a username and a client can lock the page for it, but not the certificate.
+// The page says what it does not know: which documents the client may add to those it names.
 func TestConsentIsForItsHolder(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -392,13 +391,13 @@ func TestConsentIsPaced(t *testing.T) {
 	}
 }
 
-// Who knows the name of a client without a secret fills no database with requests
-// that nobody will come for.
+// Someone who knows only the name of a client without a secret cannot fill the database with
+// requests.
 func TestPushedRequestsAreFew(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
-	made, err := room.AddCSCClient(t.Context(), "An application", []string{cscRedirect}, true)
+	srv := s.OpenServer()
+	made, err := srv.AddCSCClient(t.Context(), "An application", []string{cscRedirect}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +407,7 @@ func TestPushedRequestsAreFew(t *testing.T) {
 		return status
 	}
 	fill := func(n int, expires int64) {
-		storetest.Exec(t, room.Parts().DB, fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)
+		storetest.Exec(t, srv.Parts().DB, fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)
 			insert into csc_requests (hash, client_id, sealed, expires_at) select randomblob(32), '%s', x'00', %d from n`, n, made.ID, expires))
 	}
 	fill(998, time.Now().Add(time.Minute).UnixMilli())

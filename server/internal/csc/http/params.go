@@ -107,8 +107,7 @@ func (c *call) hashes() (all [][]byte, oid string, err error) {
 	return all, oid, err
 }
 
-// credentialID is the certificate that a request names, if the bearer sees it as
-// far as the token tells.
+// credentialID is the certificate that a request names, if the bearer's token may see it.
 func (c *call) credentialID() (string, error) {
 	id, err := c.must("credentialID")
 	if err != nil {

@@ -157,8 +157,8 @@ func (s *Service) sign(ctx context.Context, c *call, certificate, secret string,
 	return values, ctx.Err()
 }
 
-// guarded is one, of which a panic ends the call and not the server: it runs beside
-// the goroutine that the API watches over. What became of the hash nobody knows.
+// guarded is one, except that a panic ends the call and not the server, since it runs beside the
+// goroutine that the API watches. After a panic the outcome of the hash is unknown.
 func (s *Service) guarded(ctx context.Context, from request.Caller, r *cscserver.Reservation, i int, j job, most int64) (out cscserver.Outcome, value []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

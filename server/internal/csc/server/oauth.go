@@ -217,9 +217,9 @@ func (s *Service) Consent(ctx context.Context, r *Request, username, password, o
 	return code, err
 }
 
-// credential finds whom a username belongs to; nil: nobody, who is judged as if
-// they existed. A username that several accounts have is nobody's here, since
-// nothing on the page tells which of them is meant.
+// credential finds the credential of a username. It is nil if there is none, which is judged as if
+// there were, and if several accounts have the username, since nothing on the page tells them
+// apart.
 func (s *Service) credential(ctx context.Context, r *Request, username string) (*keys.Credential, error) {
 	all, err := s.keys.ByUsername(ctx, username)
 	if err != nil {

@@ -59,7 +59,7 @@ func (s *Service) expiry(a *Authorisation) int64 {
 	return at
 }
 
-// authorised is what the log tells of an authorisation.
+// authorised is the log's entry for an authorisation.
 type authorised struct {
 	Token      string   `json:"token"`
 	Client     string   `json:"client,omitempty"`
@@ -314,8 +314,7 @@ func errUsed() error {
 	return Invalid("Hash was signed already, or is being signed: the SAD authorises it once")
 }
 
-// became is what the log tells of an authorised hash: its record, which may wait
-// for an approval.
+// became is the log's entry for an authorised hash: its record, which may wait for an approval.
 type became struct {
 	Record string `json:"record"`
 	Used   bool   `json:"used"`

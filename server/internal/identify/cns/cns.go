@@ -213,7 +213,7 @@ func holder(subject pkix.Name) (a identify.Attributes, ok bool) {
 	}
 	for _, values := range [][]string{all[pkix.OIDCommonName], all[pkix.OIDSerialNumber], all[pkix.OIDSurname], all[pkix.OIDGivenName]} {
 		if len(values) > 1 {
-			return a, false // which of them the issuer has verified, nobody knows
+			return a, false // which of them the issuer has verified is unknown
 		}
 	}
 	code, _, slash := strings.Cut(strings.ToUpper(subject.Get(pkix.OIDCommonName)), "/")

@@ -72,7 +72,7 @@ func New(m Methods, address, dir string) (*Providers, error) {
 // CIE says that there is a provider of CIE.
 func (p *Providers) CIE() bool { return p != nil && p.cie }
 
-// CardIssuer is the certificate of who issues the made-up cards; nil: nobody.
+// CardIssuer is the certificate of the issuer of the made-up cards; nil if there is none.
 func (p *Providers) CardIssuer() []byte {
 	if p == nil || p.cards == nil {
 		return nil

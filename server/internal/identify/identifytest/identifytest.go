@@ -1,6 +1,5 @@
-// Package identifytest is, for tests, people and organisations who have a
-// signature of their own: a key that no server uses, certified by somebody whom
-// the server under test is told to trust.
+// Package identifytest is, for tests, people and organisations who have a signature of their own: a
+// key that no server uses, certified by an authority that the server under test is told to trust.
 package identifytest
 
 import (
@@ -91,8 +90,8 @@ func (a *Authority) File() string {
 	return path
 }
 
-// shortTerm says that a certificate is never revoked (EN 319 412-1, 5.2), so that
-// nobody has to publish revocations.
+// shortTerm says that a certificate is never revoked (EN 319 412-1, 5.2), so that no revocations
+// have to be published.
 var shortTerm = pkix.Extension{Id: asn1.ObjectIdentifier{0, 4, 0, 194121, 2, 1}, Value: asn1.NullBytes}
 
 // Signer has a certificate and its key.
@@ -102,7 +101,7 @@ type Signer struct {
 	a           *Authority
 }
 
-// Signer certifies somebody by the names given.
+// Signer certifies a new key under the given names.
 func (a *Authority) Signer(n ca.Name) *Signer {
 	a.t.Helper()
 	key := newKey(a.t)
@@ -112,7 +111,7 @@ func (a *Authority) Signer(n ca.Name) *Signer {
 	return &Signer{cert, key, a}
 }
 
-// Person certifies somebody with two names and a tax code, which may be empty.
+// Person certifies a person with two names and a tax code, which may be empty.
 func (a *Authority) Person(given, surname, code string) *Signer {
 	a.t.Helper()
 	n := ca.Name{Country: "IT", GivenName: given, Surname: surname, CommonName: given + " " + surname}

@@ -25,7 +25,7 @@ import (
 	"rogito.dev/rogito/server/internal/identify/spid/saml"
 )
 
-// parts of a genuine answer to q, and a forged assertion about somebody else.
+// parts of a genuine answer to q, and a forged assertion about another person.
 type parts struct {
 	t                   testing.TB
 	w                   *world
@@ -280,8 +280,8 @@ func (p *parts) keyValue(s string) string {
 
 var signedInfo = regexp.MustCompile(`(?s)<ds:SignedInfo>.*</ds:SignedInfo>`)
 
-// resigned changes the SignedInfo of the assertion and computes the digest and
-// the value anew, as somebody with a key of theirs (or ours) can.
+// resigned changes the SignedInfo of the assertion and computes the digest and the value anew, as
+// an attacker with a key of their own (or ours) can.
 func (p *parts) resigned(value func(info []byte) []byte, method string) string {
 	return p.rebuild(value, func(info string) string {
 		return strings.Replace(info, "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256", method, 1)
@@ -475,8 +475,8 @@ func TestShortKey(t *testing.T) {
 	refused(t, a, err, "signature")
 }
 
-// An honest answer to somebody else's request, or from a provider that was not
-// asked, is worth nothing here.
+// An honest answer to another user's request, or from a provider that was not asked, is worth
+// nothing here.
 func TestMixUp(t *testing.T) {
 	w := newWorld(t)
 	d, q := w.start(t, w.idp)

@@ -93,8 +93,8 @@ func (s *SPID) providers(ctx context.Context) []*provider {
 	return out
 }
 
-// load reads a source if it is time to. Those who come while somebody else
-// reads it get what there was.
+// load reads a source if it is time to. Callers that come while another one is reading it get the
+// previous state.
 func (s *SPID) load(ctx context.Context, src *source, again bool) *loaded {
 	old := src.now.Load()
 	if old != nil && !again && s.now().Before(old.next) {

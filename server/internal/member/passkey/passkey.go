@@ -1,9 +1,9 @@
-// Package passkey registers passkeys and judges what is signed with them (Web
-// Authentication, W3C). The protocol is that of go-webauthn; nobody else here knows it.
+// Package passkey registers passkeys and judges what is signed with them (Web Authentication, W3C).
+// The protocol is left to go-webauthn, which only this package imports.
 //
-// No attestation is asked for: which maker a passkey comes from is nobody's business
-// here. A passkey must know its user (user verification) and be found without a name
-// (discoverable): that makes it two factors in one.
+// No attestation is asked for: the maker of a passkey does not matter here. A passkey must know its
+// user (user verification) and be found without a name (discoverable): that makes it two factors in
+// one.
 package passkey
 
 import (

@@ -120,7 +120,7 @@ func TestPasskey(t *testing.T) {
 	}
 }
 
-// What a browser sends is bytes of a stranger.
+// What a browser sends is untrusted.
 func FuzzResponse(f *testing.F) {
 	challenge := []byte("0123456789abcdef0123456789abcdef01234567")
 	d := newDevice(f, "ada")

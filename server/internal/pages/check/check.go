@@ -1,7 +1,7 @@
-// Package check serves the pages that anybody may open: "/", where the doors are,
-// and "/check", where one drops signed files and reads the verdicts. What is
-// dropped is verified as POST /verify does it, and nothing of it is kept: the
-// page that tells the verdicts carries the reports that may be downloaded.
+// Package check serves the pages that anyone may open: "/", which links to the other pages, and
+// "/check", where one drops signed files and reads the verdicts. What is dropped is verified as
+// POST /verify does it, and nothing of it is kept: the page with the verdicts carries the reports
+// that may be downloaded.
 package check
 
 import (
@@ -27,7 +27,7 @@ type Pages struct {
 	Site *look.Site
 	// Public: anybody may verify; else only who is signed in.
 	Public   bool
-	SignedIn func(*http.Request) bool // nil: nobody ever is
+	SignedIn func(*http.Request) bool // nil: never
 	// PerMinute documents of one address are verified; 0: no limit.
 	PerMinute int
 	// MaxDocument is how large one may be, for the words on the page.
@@ -92,7 +92,7 @@ func (f *form) One() *result {
 }
 
 func (p *Pages) blank() *form {
-	return &form{Head: look.Head{Title: look.T("Check a signature", "Verifica una firma"), Door: "/check", Scripts: []string{"check.js"}, Styles: []string{"check.css"}}, Max: p.MaxDocument}
+	return &form{Head: look.Head{Title: look.T("Check a signature", "Verifica una firma"), Section: "/check", Scripts: []string{"check.js"}, Styles: []string{"check.css"}}, Max: p.MaxDocument}
 }
 
 // allowed says whether the caller may verify here, and refuses.

@@ -213,9 +213,8 @@ const (
 	maxListed  = 100     // signed files that it names
 )
 
-// hand lists the signed files. The small ones are carried by the page, as bytes
-// that no browser shows: they are a stranger's, and not to be opened in the place
-// of this site.
+// hand lists the signed files. The page carries the small ones itself, under a type that no browser
+// displays: they are untrusted, and must not be opened in this site's origin.
 func (a *answer) hand(res *result, files []ades.File) error {
 	for i, file := range files {
 		if i == maxListed {

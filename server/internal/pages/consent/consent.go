@@ -155,7 +155,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request, v *view, req *csc
 		p.back(w, r, req, cscserver.Refuse(cscserver.AccessDenied, "The holder did not consent"))
 		return
 	}
-	if r.PostForm.Get("shown") != req.Shown() { // a word for something that nobody was shown is none
+	if r.PostForm.Get("shown") != req.Shown() { // consent to something that was not shown does not count
 		p.show(w, r, http.StatusConflict, v, cscserver.Invalid("What was shown is not what is asked for now: read it again"))
 		return
 	}

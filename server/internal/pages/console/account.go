@@ -88,7 +88,7 @@ func usageOf(all []billing.Count) (rows []usageRow) {
 	return rows
 }
 
-func (d *Desk) account(v *visit) error {
+func (d *Pages) account(v *visit) error {
 	p := &accountPage{Head: d.head(v, look.T("Account", "Conto e token")), As: v.accountID(), Until: v.Until}
 	p.Notice = notices[v.r.URL.Query().Get("done")]
 	p.MayTokens, p.MayWallet, p.MayUsage = d.may(v, http.MethodGet, "tokens"), d.may(v, http.MethodGet, "wallet"), d.may(v, http.MethodGet, "stats")
@@ -152,7 +152,7 @@ type Health struct {
 	Wrong    map[string]string // what keeps the server from being ready
 }
 
-// Finding is what the doctor says of a part.
+// Finding is the doctor's finding about a part.
 type Finding struct {
 	Part, State, Text, Advice string // state: ok, warning, bad
 }
@@ -242,7 +242,7 @@ func (d Depth) Name() look.Text {
 // Seconds since the oldest was due.
 func (d Depth) Seconds() int64 { return int64(d.Oldest / time.Second) }
 
-func (d *Desk) health(v *visit) error {
+func (d *Pages) health(v *visit) error {
 	if !v.Caller.Admin {
 		return fault.New(fault.AdminOnly, "this page is for administrators only")
 	}

@@ -55,7 +55,7 @@ var actions = map[enroll.State][]action{
 	enroll.Suspended:   {{"resume", look.T("Resume", "Riattiva"), false}, {"revoke", look.T("Revoke for good", "Revoca per sempre"), true}},
 }
 
-func (d *Desk) certificates(v *visit) error {
+func (d *Pages) certificates(v *visit) error {
 	p := &certificatesPage{Head: d.head(v, look.T("Certificates", "Certificati")), As: v.accountID(), Change: d.may(v, http.MethodPost, "certificates") && d.mayOpen(v, "POST /console/certificates/{id}/{action}")}
 	p.Notice = notices[v.r.URL.Query().Get("done")]
 	skip, err := strconv.Atoi(v.r.URL.Query().Get("skip"))
@@ -101,7 +101,7 @@ func (d *Desk) certificates(v *visit) error {
 
 // change does what was asked for to a certificate, as the API does. What cannot be
 // undone is asked about first: see acts.
-func (d *Desk) change(v *visit, _ url.Values) error {
+func (d *Pages) change(v *visit, _ url.Values) error {
 	id, what := v.r.PathValue("id"), v.r.PathValue("action")
 	do := map[string]func(ctx context.Context, account, id string) (*enroll.Certificate, error){
 		"suspend": d.Enroll.Suspend, "resume": d.Enroll.Resume,

@@ -18,13 +18,13 @@ import (
 // the thing and says what is lost; only the form of that page does it.
 type act struct {
 	// find is the thing, or why it cannot be done to it.
-	find  func(d *Desk, v *visit, id string) (*target, error)
+	find  func(d *Pages, v *visit, id string) (*target, error)
 	title look.Text // with the name of the thing
 	loss  look.Text // what cannot be undone
 	do    look.Text // on the button
 	// reasons to choose from; none: it wants no reason.
 	reasons []reason
-	carry   func(d *Desk, v *visit, t *target, reason string) (address, notice string, err error)
+	carry   func(d *Pages, v *visit, t *target, reason string) (address, notice string, err error)
 }
 
 // target is what an act is done to.
@@ -58,7 +58,7 @@ var acts = map[string]*act{
 		loss: look.T("The certificate is revoked for good and its key is erased. Nobody can sign with it again, and no one can bring it back. Documents that were signed before stay signed. If you are not sure, suspend it instead.",
 			"Il certificato è revocato per sempre e la sua chiave è cancellata. Nessuno potrà più firmare con esso né ripristinarlo. I documenti già firmati restano firmati. Nel dubbio, sospendilo."),
 		do: look.T("Revoke for good", "Revoca per sempre"),
-		carry: func(d *Desk, v *visit, t *target, reason string) (string, string, error) {
+		carry: func(d *Pages, v *visit, t *target, reason string) (string, string, error) {
 			_, err := d.Enroll.RevokeFor(v.ctx(), v.accountID(), t.ID, reason)
 			return "/console/certificates", "revoke", err
 		},
@@ -69,18 +69,18 @@ var acts = map[string]*act{
 		loss: look.T("The link of the holder ends and what was handed in is erased. The price goes back to the wallet. A new order begins from the start.",
 			"Il collegamento del titolare finisce e ciò che ha inviato viene cancellato. Il prezzo torna nel portafoglio. Un nuovo ordine ricomincia da capo."),
 		do: look.T("Cancel the order", "Annulla l'ordine"),
-		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
+		carry: func(d *Pages, v *visit, t *target, _ string) (string, string, error) {
 			_, err := d.Enroll.Cancel(v.ctx(), v.accountID(), t.ID, "cancelled by its buyer")
 			return "/console/certificates", "cancel", err
 		},
 	},
 	"token": {
-		find:  (*Desk).tokenNamed,
+		find:  (*Pages).tokenNamed,
 		title: look.T("Revoke the token %s?", "Revocare il token %s?"),
 		loss: look.T("Programs that use this token, or one that it made, are refused at once. A revoked token never works again: they need a new one.",
 			"I programmi che usano questo token, o uno creato da esso, sono rifiutati subito. Un token revocato non funziona più: ne serve uno nuovo."),
 		do: look.T("Revoke the token", "Revoca il token"),
-		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
+		carry: func(d *Pages, v *visit, t *target, _ string) (string, string, error) {
 			if err := d.Accounts.DeleteToken(v.ctx(), v.Caller, t.ID); err != nil {
 				return "", "", err
 			}
@@ -92,52 +92,52 @@ var acts = map[string]*act{
 		},
 	},
 	"stop": {
-		find:  (*Desk).requestThatWaits,
+		find:  (*Pages).requestThatWaits,
 		title: look.T("Cancel the request %s?", "Annullare la richiesta %s?"),
 		loss: look.T("Nobody can sign any more, the links of the signers end, and whoever was invited is told. Signatures that were given already do not count.",
 			"Nessuno potrà più firmare, i link dei firmatari finiscono e chi era stato invitato viene avvisato. Le firme già date non valgono."),
 		do: look.T("Cancel the request", "Annulla la richiesta"),
-		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
+		carry: func(d *Pages, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/records/" + t.ID, "stop", d.Signing.Delete(v.ctx(), v.accountID(), t.ID)
 		},
 	},
 	"record": {
-		find:  (*Desk).recordThatEnded,
+		find:  (*Pages).recordThatEnded,
 		title: look.T("Delete the record %s?", "Eliminare la pratica %s?"),
 		loss: look.T("The documents, signed ones too, and the history are deleted. Nobody can get them back from here: download what you want to keep first.",
 			"I documenti, anche quelli firmati, e la storia vengono eliminati. Da qui nessuno potrà riaverli: scarica prima ciò che vuoi conservare."),
 		do: look.T("Delete the record", "Elimina la pratica"),
-		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
+		carry: func(d *Pages, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/records", "record", d.Signing.Delete(v.ctx(), v.accountID(), t.ID)
 		},
 	},
 	"person": {
-		find:  (*Desk).personNamed,
+		find:  (*Pages).personNamed,
 		title: look.T("Remove %s?", "Rimuovere %s?"),
 		loss: look.T("The person is logged out everywhere and cannot log in again. Tokens that the person made in the console end too, and programs that use them are refused. What the person signed or decided stays. To come back, the person has to be invited anew.",
 			"La persona viene disconnessa ovunque e non può più accedere. Finiscono anche i token che ha creato nella console, e i programmi che li usano sono rifiutati. Ciò che ha firmato o deciso resta. Per tornare deve essere invitata di nuovo."),
 		do: look.T("Remove the person", "Rimuovi la persona"),
-		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
+		carry: func(d *Pages, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/people", "person", d.Members.Remove(v.ctx(), v.Caller, t.ID)
 		},
 	},
 	"passkey": {
-		find:  (*Desk).passkeyNamed, // of one's own, whatever one's role
+		find:  (*Pages).passkeyNamed, // of one's own, whatever one's role
 		title: look.T("Remove the passkey of %s?", "Rimuovere la passkey del %s?"),
 		loss: look.T("Nobody can log in with it any more. Also delete it on the phone or computer that has it. Sessions that are open stay open.",
 			"Nessuno potrà più accedere con essa. Eliminala anche dal telefono o dal computer che la contiene. Le sessioni aperte restano aperte."),
 		do: look.T("Remove the passkey", "Rimuovi la passkey"),
-		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
+		carry: func(d *Pages, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/passkeys", "unkeyed", d.Members.RemovePasskey(v.ctx(), v.Member, t.ID)
 		},
 	},
 	"template": {
-		find:  (*Desk).templateNamed,
+		find:  (*Pages).templateNamed,
 		title: look.T("Delete the template %s?", "Eliminare il modello %s?"),
 		loss: look.T("The document and its places are deleted. Requests that were made from it go on.",
 			"Il documento e i suoi posti vengono eliminati. Le richieste già create da esso proseguono."),
 		do: look.T("Delete the template", "Elimina il modello"),
-		carry: func(d *Desk, v *visit, t *target, _ string) (string, string, error) {
+		carry: func(d *Pages, v *visit, t *target, _ string) (string, string, error) {
 			return "/console/templates", "template", d.People.DropTemplate(v.ctx(), v.accountID(), t.ID)
 		},
 	},
@@ -155,7 +155,7 @@ type confirmPage struct {
 }
 
 // asks is the page of an act, and does it where its form says so.
-func (d *Desk) asks(name string) page {
+func (d *Pages) asks(name string) page {
 	a := acts[name]
 	return func(v *visit) error {
 		sent := v.r.Method == http.MethodPost
@@ -206,8 +206,8 @@ func (d *Desk) asks(name string) page {
 }
 
 // certificateIn finds a certificate or an order that is in one of these states.
-func certificateIn(states ...enroll.State) func(d *Desk, v *visit, id string) (*target, error) {
-	return func(d *Desk, v *visit, id string) (*target, error) {
+func certificateIn(states ...enroll.State) func(d *Pages, v *visit, id string) (*target, error) {
+	return func(d *Pages, v *visit, id string) (*target, error) {
 		c, err := d.Enroll.Find(v.ctx(), v.accountID(), id)
 		if err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ func certificateIn(states ...enroll.State) func(d *Desk, v *visit, id string) (*
 	}
 }
 
-func (d *Desk) tokenNamed(v *visit, id string) (*target, error) {
+func (d *Pages) tokenNamed(v *visit, id string) (*target, error) {
 	t, err := d.Accounts.FindToken(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (d *Desk) tokenNamed(v *visit, id string) (*target, error) {
 	return &target{ID: t.ID, Name: name, Back: "/console/account", Facts: facts}, nil
 }
 
-func (d *Desk) requestThatWaits(v *visit, id string) (*target, error) {
+func (d *Pages) requestThatWaits(v *visit, id string) (*target, error) {
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (d *Desk) requestThatWaits(v *visit, id string) (*target, error) {
 	return d.recordThing(v, r), nil
 }
 
-func (d *Desk) recordThatEnded(v *visit, id string) (*target, error) {
+func (d *Pages) recordThatEnded(v *visit, id string) (*target, error) {
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func (d *Desk) recordThatEnded(v *visit, id string) (*target, error) {
 	return d.recordThing(v, r), nil
 }
 
-func (d *Desk) recordThing(v *visit, r *ledger.Record) *target {
+func (d *Pages) recordThing(v *visit, r *ledger.Record) *target {
 	t := &target{ID: r.ID, Name: titled(r), Back: "/console/records/" + r.ID}
 	l := look.Language(v.r)
 	t.Facts = append(t.Facts, fact{look.T("State", "Stato"), stateOf(r).Name.In(l)}, fact{look.T("Asked for", "Richiesta"), l.Date(r.CreatedAt, d.Site.Zone)})
@@ -288,7 +288,7 @@ func (d *Desk) recordThing(v *visit, r *ledger.Record) *target {
 	return t
 }
 
-func (d *Desk) templateNamed(v *visit, id string) (*target, error) {
+func (d *Pages) templateNamed(v *visit, id string) (*target, error) {
 	t, err := d.People.FindTemplate(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ type templatesPage struct {
 	Rows      []*people.Template
 }
 
-func (d *Desk) templates(v *visit) error {
+func (d *Pages) templates(v *visit) error {
 	p := &templatesPage{Head: d.head(v, look.T("Templates", "Modelli")), Notice: notices[v.r.URL.Query().Get("done")], MayDelete: d.may(v, http.MethodDelete, "templates")}
 	var err error
 	if p.Rows, err = d.People.ListTemplates(v.ctx(), v.accountID(), "", 0, mostTemplates); err != nil {

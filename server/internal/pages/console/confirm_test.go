@@ -30,10 +30,10 @@ func asked(v *visitor, path, name string) {
 
 // What cannot be undone is asked about first, by a page that names it; a revocation
 // wants a reason, which the log and the authority's list have.
-func TestDeskAsksFirst(t *testing.T) {
+func TestConsoleAsksFirst(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *server.Config) { c.Identify.Demo = true })
-	own, room := s.LoggedIn(s.Box.Token), s.Rooms()
+	own, srv := s.LoggedIn(s.Box.Token), s.OpenServer()
 
 	c := s.Issued("automatic", nil)
 	revoke := "/console/certificates/" + c.ID + "/revoke"
@@ -52,10 +52,10 @@ func TestDeskAsksFirst(t *testing.T) {
 	if p := own.Post(revoke, url.Values{"confirmed": {"true"}, "reason": {"keyCompromise"}}); p.Status != 200 || s.CertificateState(c.ID) != "REVOKED" {
 		t.Fatalf("revoke: %d %s", p.Status, alertOf(p.Text))
 	}
-	if reason, listed := s.Revocation(room, c.ID); reason == nil || *reason != 1 || !listed {
+	if reason, listed := s.Revocation(srv, c.ID); reason == nil || *reason != 1 || !listed {
 		t.Errorf("the authority says %v, listed: %t", reason, listed)
 	}
-	entries, err := room.Parts().Audit.Told(context.Background(), room.Parts().DB.Read(), c.ID, `kind = 'certificate-revoked'`)
+	entries, err := srv.Parts().Audit.Told(context.Background(), srv.Parts().DB.Read(), c.ID, `kind = 'certificate-revoked'`)
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
@@ -101,7 +101,7 @@ func TestDeskAsksFirst(t *testing.T) {
 
 	healthIs(own)
 
-	// Nobody acts on what is another's, or without the scope.
+	// Acting on another account's certificates, or without the scope, is refused.
 	reader, stranger := s.LoggedIn(s.MustToken(m{"scopes": []string{"GET:*/*"}}).Token), s.LoggedIn(s.Stranger())
 	order = s.Buy("automatic", nil).ID
 	for _, path := range []string{"/console/certificates/" + order + "/cancel", "/console/account/tokens/" + s.MustToken(m{"scopes": []string{"GET:*/*"}}).ID + "/revoke"} {

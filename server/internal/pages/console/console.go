@@ -63,8 +63,8 @@ type Parts struct {
 	Certificate func(ctx context.Context, account, id, form string, lang paper.Lang) (*api.Content, error)
 }
 
-// Desk serves the pages.
-type Desk struct {
+// Pages serves the pages of the console.
+type Pages struct {
 	http.Handler
 	Parts
 	pages   *look.Set
@@ -72,8 +72,8 @@ type Desk struct {
 }
 
 // New returns the pages. They are mounted at /console/.
-func New(p Parts) *Desk {
-	d := &Desk{Parts: p, pages: p.Site.Set(files)}
+func New(p Parts) *Pages {
+	d := &Pages{Parts: p, pages: p.Site.Set(files)}
 	d.entries = d.mounted()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /console/login", d.showLogin)
@@ -91,7 +91,7 @@ func New(p Parts) *Desk {
 
 // SignedIn says whether a request comes from a browser that is logged in with a
 // token that may verify documents.
-func (d *Desk) SignedIn(r *http.Request) bool {
+func (d *Pages) SignedIn(r *http.Request) bool {
 	s, err := d.session(r)
 	return err == nil && d.Accounts.Allows(s.Caller, http.MethodPost, r.Host, "verify")
 }
@@ -131,7 +131,7 @@ func withForm(h func(v *visit, f url.Values) error) page {
 
 // in authenticates a request and runs its page. Each page is one request of the session's
 // token, so the token's addresses, rate and limits apply.
-func (d *Desk) in(pattern string, e entry) http.HandlerFunc {
+func (d *Pages) in(pattern string, e entry) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
 		var ended *account.SessionEnded
@@ -158,8 +158,8 @@ func (d *Desk) in(pattern string, e entry) http.HandlerFunc {
 	}
 }
 
-// session is a browser that is logged in, and the person who is at it: nil where somebody
-// has logged in with a token.
+// session is a browser that is logged in, and the person who is at it: nil after a log-in with a
+// token.
 type session struct {
 	*account.Session
 	Member *member.Member
@@ -167,7 +167,7 @@ type session struct {
 
 // person finds the member behind a session's token. Rights of an administrator account are for
 // its owners and reviewers only.
-func (d *Desk) person(r *http.Request, s *account.Session) (*session, error) {
+func (d *Pages) person(r *http.Request, s *account.Session) (*session, error) {
 	m, err := d.Members.BySeat(r.Context(), s.Caller.TokenID)
 	if errors.Is(err, fault.NotFound) {
 		return nil, &account.SessionEnded{Why: account.SessionToken}
@@ -183,7 +183,7 @@ func (d *Desk) person(r *http.Request, s *account.Session) (*session, error) {
 
 // session finds the session of a request: of all cookies of the name, since
 // another site of the same domain may have put some there, in front of ours.
-func (d *Desk) session(r *http.Request) (*session, error) {
+func (d *Pages) session(r *http.Request) (*session, error) {
 	var best error = &account.SessionEnded{Why: account.SessionUnknown}
 	for _, c := range d.cookies(r) {
 		s, err := d.Accounts.Session(r.Context(), r, c.Value)
@@ -202,12 +202,12 @@ func (d *Desk) session(r *http.Request) (*session, error) {
 }
 
 // may says whether the token of a visit has the scope of an operation.
-func (d *Desk) may(v *visit, method, segment string) bool {
+func (d *Pages) may(v *visit, method, segment string) bool {
 	return d.Accounts.Allows(v.Caller, method, v.r.Host, segment)
 }
 
 // needs is need for the scope of an entry.
-func (d *Desk) needs(v *visit, scope string) error {
+func (d *Pages) needs(v *visit, scope string) error {
 	if scope == "" {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (d *Desk) needs(v *visit, scope string) error {
 }
 
 // need refuses what an operation of the API would refuse.
-func (d *Desk) need(v *visit, method, segment string) error {
+func (d *Pages) need(v *visit, method, segment string) error {
 	if d.may(v, method, segment) {
 		return nil
 	}
@@ -229,15 +229,15 @@ func (d *Desk) need(v *visit, method, segment string) error {
 // kinds of certificates, in the order of the form.
 var kinds = []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal}
 
-func (d *Desk) maySign(v *visit) bool {
+func (d *Pages) maySign(v *visit) bool {
 	return slices.ContainsFunc(kinds, func(k keys.Kind) bool { return d.may(v, http.MethodPost, k.CertificateType()) })
 }
 
 // healthSegment is no operation: only who may read everything has its scope.
 const healthSegment = "health"
 
-// doors of the console, with what each takes.
-func (d *Desk) doors(v *visit) []look.Link {
+// nav links to the pages of the console that the visitor may open.
+func (d *Pages) nav(v *visit) []look.Link {
 	get := func(segments ...string) bool {
 		return slices.ContainsFunc(segments, func(s string) bool { return d.may(v, http.MethodGet, s) })
 	}
@@ -267,16 +267,16 @@ func (d *Desk) doors(v *visit) []look.Link {
 }
 
 // head is what the layout shows around a page of the console.
-func (d *Desk) head(v *visit, title look.Text) look.Head {
+func (d *Pages) head(v *visit, title look.Text) look.Head {
 	who := v.Email
 	if v.Member != nil {
 		who = v.Member.Called()
 	}
-	return look.Head{Title: title, Door: "/console/", Styles: []string{"desk.css"}, Nav: d.doors(v), Who: who, Leave: "/console/logout"}
+	return look.Head{Title: title, Section: "/console/", Styles: []string{"desk.css"}, Nav: d.nav(v), Who: who, Leave: "/console/logout"}
 }
 
-// local is the address of a page of the console, or nothing: nobody is sent to
-// another site after logging in.
+// local is the address of a page of the console, or empty, so that logging in never leads to
+// another site.
 func local(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || u.User != nil || len(address) > 2000 ||
@@ -326,7 +326,7 @@ const (
 // cookies are those of sessions that a request brought, not more than a browser
 // can have by accident. The plain name counts only where it is the one we set: a
 // neighbour of the domain can write it, and would log people in as itself.
-func (d *Desk) cookies(r *http.Request) []*http.Cookie {
+func (d *Pages) cookies(r *http.Request) []*http.Cookie {
 	name := plainCookie
 	if d.secure(r) {
 		name = secureCookie
@@ -335,10 +335,10 @@ func (d *Desk) cookies(r *http.Request) []*http.Cookie {
 	return all[:min(len(all), 4)]
 }
 
-func (d *Desk) secure(r *http.Request) bool { return d.Site.Secure || r.TLS != nil }
+func (d *Pages) secure(r *http.Request) bool { return d.Site.Secure || r.TLS != nil }
 
 // setCookie leaves a secret in the browser, or takes it back.
-func (d *Desk) setCookie(w http.ResponseWriter, r *http.Request, secret string) {
+func (d *Pages) setCookie(w http.ResponseWriter, r *http.Request, secret string) {
 	c := &http.Cookie{Name: plainCookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if d.secure(r) {
 		c.Name, c.Secure = secureCookie, true

@@ -89,7 +89,7 @@ func recordCount(v *visitor) int {
 
 // A person signs in the pages, once however often the form is sent, and the
 // signed document is valid.
-func TestDeskSigns(t *testing.T) {
+func TestConsoleSigns(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		v := s.LoggedIn(s.Box.Token)
@@ -146,7 +146,7 @@ func TestDeskSigns(t *testing.T) {
 }
 
 // Several files are one record; with together they become one document.
-func TestDeskSignsSeveral(t *testing.T) {
+func TestConsoleSignsSeveral(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	v := s.LoggedIn(s.Box.Token)
@@ -195,7 +195,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 
 // Of four files one fails, and everybody is told: the page, the list, the table. The
 // rest is tried again with the password that it wanted, and alone.
-func TestDeskSignsSome(t *testing.T) {
+func TestConsoleSignsSome(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	v := s.LoggedIn(s.Box.Token)
@@ -252,7 +252,7 @@ func TestDeskSignsSome(t *testing.T) {
 
 // A certificate is ordered in a form, once however often it is sent; its link is shown,
 // mailed to an address, and no longer handed on when the order has ended.
-func TestDeskOrders(t *testing.T) {
+func TestConsoleOrders(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	v := s.LoggedIn(s.Box.Token)
@@ -291,7 +291,7 @@ func TestDeskOrders(t *testing.T) {
 
 // What is refused is said in words, in the form, in both languages; the
 // certificate's lock holds as for calls.
-func TestDeskRefusals(t *testing.T) {
+func TestConsoleRefusals(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	v := s.LoggedIn(s.Box.Token)
@@ -342,7 +342,7 @@ func TestDeskRefusals(t *testing.T) {
 
 // Every page and action asks the token for the scope of the operation, and an
 // account sees nothing of another.
-func TestDeskScopesAndTenants(t *testing.T) {
+func TestConsoleScopesAndTenants(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	own := s.LoggedIn(s.Box.Token)
@@ -435,7 +435,7 @@ func TestDeskScopesAndTenants(t *testing.T) {
 
 // A session is a cookie that scripts and other sites do not get, good as long as
 // its token; who logs out, is idle or is revoked is told so and led back.
-func TestDeskSessions(t *testing.T) {
+func TestConsoleSessions(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		v := s.Visitor()
@@ -464,9 +464,9 @@ func TestDeskSessions(t *testing.T) {
 			}
 		}
 
-		room := s.Rooms()
+		srv := s.OpenServer()
 		write := func(query string) {
-			err := room.Parts().DB.Write(context.Background(), func(tx *store.Tx) error { _, err := tx.Exec(context.Background(), query); return err })
+			err := srv.Parts().DB.Write(context.Background(), func(tx *store.Tx) error { _, err := tx.Exec(context.Background(), query); return err })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -507,7 +507,7 @@ func TestDeskSessions(t *testing.T) {
 		if p := left.Post("/console/logout", nil); !strings.Contains(p.Text, "logged out") {
 			t.Errorf("logged out: %s", p.Path)
 		}
-		left.Client.Jar.SetCookies(u, before) // somebody kept a copy
+		left.Client.Jar.SetCookies(u, before) // an attacker kept a copy
 		if p := left.Get("/console/records"); !strings.HasPrefix(p.Path, "/console/login?ended=left") {
 			t.Errorf("after logging out: %s", p.Path)
 		}
@@ -519,7 +519,7 @@ func TestDeskSessions(t *testing.T) {
 
 // An administrator reviews a video in the page: every attribute, the files, and a
 // decision of exactly what was shown. Callbacks are sent again, approvals given.
-func TestDeskReviewsAndResends(t *testing.T) {
+func TestConsoleReviewsAndResends(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	admin := s.LoggedIn(strings.TrimPrefix(s.Reviewer()[1], "Bearer "))
@@ -537,7 +537,7 @@ func TestDeskReviewsAndResends(t *testing.T) {
 			t.Errorf("the review does not show %q", want)
 		}
 	}
-	harmlessDesk(t, "review", &shownPage{Text: strings.ReplaceAll(page.Text, "<img src=", "")})
+	harmlessPage(t, "review", &shownPage{Text: strings.ReplaceAll(page.Text, "<img src=", "")})
 	watched(s, c.ID)
 	src := regexp.MustCompile(`<video [^>]*src="([^"]+)"`).FindStringSubmatch(page.Text)[1]
 	if f := admin.Get(src); f.Text != string(mp4) || f.Header.Get("Content-Type") != "video/mp4" || !strings.Contains(f.Header.Get("Content-Security-Policy"), "sandbox") {
@@ -601,11 +601,11 @@ func TestDeskReviewsAndResends(t *testing.T) {
 	s.Wait(id, "DONE")
 }
 
-// watched opens the link of rogito cert review --watch: it leads an administrator,
-// and nobody else, to the video.
+// watched opens the link of rogito cert review --watch: it leads only an administrator to the
+// video.
 func watched(s *site, order string) {
 	s.T.Helper()
-	link, err := s.Rooms().ReviewLink(s.T.Context(), order, "reviewer@example.org")
+	link, err := s.OpenServer().ReviewLink(s.T.Context(), order, "reviewer@example.org")
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -618,13 +618,13 @@ func watched(s *site, order string) {
 	if p := v.Post("/console/login", f); p.Path != "/console/certificates/"+order+"/review" || !strings.Contains(p.Text, "<video controls") {
 		s.T.Errorf("the link led to %s: %d", p.Path, p.Status)
 	}
-	if _, err := s.Rooms().ReviewLink(s.T.Context(), order, "other@example.org"); err == nil {
+	if _, err := s.OpenServer().ReviewLink(s.T.Context(), order, "other@example.org"); err == nil {
 		s.T.Error("a link for who is no administrator")
 	}
 }
 
 // A notice that was not delivered is sent again from the record's page.
-func TestDeskResends(t *testing.T) {
+func TestConsoleResends(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 10)
 	var status atomic.Int32
@@ -649,7 +649,7 @@ func TestDeskResends(t *testing.T) {
 	if form == nil || !strings.Contains(page.Text, "Not delivered") {
 		t.Fatalf("no way to send it again: %s", page.Text)
 	}
-	harmlessDesk(t, "record", page)
+	harmlessPage(t, "record", page)
 	other := s.LoggedIn(s.Stranger())
 	if p := other.Post(form[1], nil); p.Status != 404 {
 		t.Errorf("resent by another account: %d", p.Status)
@@ -664,7 +664,7 @@ func TestDeskResends(t *testing.T) {
 }
 
 // Where /check is not for everybody, it is for who is logged in and may verify.
-func TestDeskOpensCheck(t *testing.T) {
+func TestConsoleOpensCheck(t *testing.T) {
 	t.Parallel()
 	no := false
 	s := newSite(t, func(c *server.Config) { c.Console.PublicCheck = &no })
@@ -684,7 +684,7 @@ func TestDeskOpensCheck(t *testing.T) {
 }
 
 // Where people come by https the cookie is for https and this host only.
-func TestDeskSecureCookie(t *testing.T) {
+func TestConsoleSecureCookie(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -704,7 +704,7 @@ func TestDeskSecureCookie(t *testing.T) {
 }
 
 // Another site can neither act nor frame.
-func TestDeskOtherSitesCannotAct(t *testing.T) {
+func TestConsoleOtherSitesCannotAct(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	v := s.LoggedIn(s.Box.Token)
@@ -729,7 +729,7 @@ func TestDeskOtherSitesCannotAct(t *testing.T) {
 
 // Names of files, titles, holders, callbacks and what a PDF says of itself are
 // shown, and run nowhere.
-func TestDeskMarkup(t *testing.T) {
+func TestConsoleMarkup(t *testing.T) {
 	await.All(t)
 	t.Parallel()
 	s := newSite(t)
@@ -748,24 +748,24 @@ func TestDeskMarkup(t *testing.T) {
 		if p.Status != 200 || !strings.Contains(p.Text, `data:image/png;base64,`) {
 			t.Errorf("page of %q: %d", text, p.Status)
 		}
-		harmlessDesk(t, "page", p)
+		harmlessPage(t, "page", p)
 		p = submit(v, filledWith(v, map[string]string{"title": text}), named{text + ".pdf", doc})
-		harmlessDesk(t, "outcome", p)
+		harmlessPage(t, "outcome", p)
 		id := strings.TrimPrefix(p.Path, "/console/sign/")
-		harmlessDesk(t, "record", v.Get("/console/records/"+id))
-		harmlessDesk(t, "records", v.Get("/console/records?q="+url.QueryEscape(text)+"&lang="+url.QueryEscape(text)))
-		harmlessDesk(t, "sign", v.Get("/console/sign?"+url.Values{"x": {text}, "level": {text}, "certificateUsername": {text}}.Encode()))
-		harmlessDesk(t, "login", s.Visitor().Get("/console/login?"+url.Values{"next": {text}, "ended": {text}, "link": {text}}.Encode()))
+		harmlessPage(t, "record", v.Get("/console/records/"+id))
+		harmlessPage(t, "records", v.Get("/console/records?q="+url.QueryEscape(text)+"&lang="+url.QueryEscape(text)))
+		harmlessPage(t, "sign", v.Get("/console/sign?"+url.Values{"x": {text}, "level": {text}, "certificateUsername": {text}}.Encode()))
+		harmlessPage(t, "login", s.Visitor().Get("/console/login?"+url.Values{"next": {text}, "ended": {text}, "link": {text}}.Encode()))
 		c := s.Buy("automatic", m{"certificateOwner": text, "customReference": text})
-		harmlessDesk(t, "link", v.Get("/console/certificates/"+c.ID+"/link"))
-		harmlessDesk(t, "order", v.Post("/console/certificates/new", url.Values{"kind": {text}, "givenName": {text}, "email": {text}}))
-		harmlessDesk(t, "certificates", v.Get("/console/certificates?done="+url.QueryEscape(text)))
-		harmlessDesk(t, "review", v.Get("/console/certificates/"+c.ID+"/review"))
-		made, err := s.Rooms().CreateToken(context.Background(), s.Box.Email, text, []string{"*:*/*"}, 0)
+		harmlessPage(t, "link", v.Get("/console/certificates/"+c.ID+"/link"))
+		harmlessPage(t, "order", v.Post("/console/certificates/new", url.Values{"kind": {text}, "givenName": {text}, "email": {text}}))
+		harmlessPage(t, "certificates", v.Get("/console/certificates?done="+url.QueryEscape(text)))
+		harmlessPage(t, "review", v.Get("/console/certificates/"+c.ID+"/review"))
+		made, err := s.OpenServer().CreateToken(context.Background(), s.Box.Email, text, []string{"*:*/*"}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		harmlessDesk(t, "account", v.Get("/console/account"))
+		harmlessPage(t, "account", v.Get("/console/account"))
 		s.Do("DELETE", "/tokens/"+made.ID, nil)
 	}
 	if n := len(sitetest.HostileTexts); recordCount(v) != n {
@@ -779,7 +779,7 @@ var quoted = regexp.MustCompile(`="[^"]*"`) // what stands in quotation marks st
 
 var address = regexp.MustCompile(`(?i)(href|src|action)="\s*javascript`)
 
-func harmlessDesk(t *testing.T, name string, p *shownPage) {
+func harmlessPage(t *testing.T, name string, p *shownPage) {
 	t.Helper()
 	if found := sitetest.Runs.FindString(quoted.ReplaceAllString(ownScript.ReplaceAllString(p.Text, ""), `=""`)) + address.FindString(p.Text); found != "" {
 		t.Errorf("%s: %q would run", name, found)

@@ -55,8 +55,8 @@ func (p *homePage) Waits() bool {
 	return len(p.Approvals)+len(p.Reviews)+len(p.Signers)+len(p.Orders) > 0
 }
 
-func (d *Desk) home(v *visit) error {
-	if len(d.doors(v)) < 2 {
+func (d *Pages) home(v *visit) error {
+	if len(d.nav(v)) < 2 {
 		return look.Refusal(fault.ScopeLacking, look.T("The token that you logged in with has no scope that a page of the console needs. Log in with another.",
 			"Il token con cui sei entrato non ha permessi per nessuna pagina della console. Accedi con un altro."))
 	}
@@ -87,7 +87,7 @@ func (d *Desk) home(v *visit) error {
 }
 
 // homeRecords are the latest records, and those that wait.
-func (d *Desk) homeRecords(v *visit, p *homePage) error {
+func (d *Pages) homeRecords(v *visit, p *homePage) error {
 	if !p.MayRecords {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (d *Desk) homeRecords(v *visit, p *homePage) error {
 
 // homeCertificates are the certificates that end soon, and orders whose holder has not
 // been identified.
-func (d *Desk) homeCertificates(v *visit, p *homePage) error {
+func (d *Pages) homeCertificates(v *visit, p *homePage) error {
 	if !d.may(v, http.MethodGet, "certificates") {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (d *Desk) homeCertificates(v *visit, p *homePage) error {
 }
 
 // homeReviews are the identifications that wait for a decision.
-func (d *Desk) homeReviews(v *visit, p *homePage) error {
+func (d *Pages) homeReviews(v *visit, p *homePage) error {
 	if !v.Caller.Admin || !d.may(v, http.MethodPost, "certificates") || !d.mayOpen(v, "GET /console/certificates/{id}/review") {
 		return nil
 	}

@@ -58,13 +58,13 @@ type inviteRow struct {
 
 var inviteFields = []string{"name", "surname", "email", "mobile", "role", "anchor", "page", "x", "y", "width", "height"}
 
-func (d *Desk) mayInvite(v *visit) bool {
+func (d *Pages) mayInvite(v *visit) bool {
 	return d.People != nil && d.may(v, http.MethodPost, request.SES)
 }
 
-func (d *Desk) showInvite(v *visit) error { return d.renderInvite(v, values{}, nil) }
+func (d *Pages) showInvite(v *visit) error { return d.renderInvite(v, values{}, nil) }
 
-func (d *Desk) renderInvite(v *visit, f values, refused error) error {
+func (d *Pages) renderInvite(v *visit, f values, refused error) error {
 	if !d.mayInvite(v) {
 		return d.need(v, http.MethodPost, request.SES)
 	}
@@ -126,7 +126,7 @@ func (d *Desk) renderInvite(v *visit, f values, refused error) error {
 }
 
 // invite handles the form. It is carried out once, however often it is sent.
-func (d *Desk) invite(v *visit) error {
+func (d *Pages) invite(v *visit) error {
 	p, err := d.read(v)
 	if err != nil {
 		return d.renderInvite(v, values{}, err)
@@ -148,7 +148,7 @@ func (d *Desk) invite(v *visit) error {
 }
 
 // ask submits the form as POST /EU-SES does.
-func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
+func (d *Pages) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
 	if err := d.need(v, http.MethodPost, request.SES); err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (d *Desk) ask(ctx context.Context, v *visit, p *posted) (*ledger.Record, er
 
 // stored is a template that the account has kept; the people of the form take its
 // places in their order.
-func (d *Desk) stored(ctx context.Context, v *visit, id string, signers []map[string]any) (*request.Stored, error) {
+func (d *Pages) stored(ctx context.Context, v *visit, id string, signers []map[string]any) (*request.Stored, error) {
 	t, err := d.People.FindTemplate(ctx, v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func (d *Desk) stored(ctx context.Context, v *visit, id string, signers []map[st
 }
 
 // keepTemplate keeps what was asked for, without the people.
-func (d *Desk) keepTemplate(ctx context.Context, v *visit, name string, file request.Document, signers []map[string]any, options map[string]any) error {
+func (d *Pages) keepTemplate(ctx context.Context, v *visit, name string, file request.Document, signers []map[string]any, options map[string]any) error {
 	t := &people.Template{Name: name, File: file.Name, Signers: map[string]map[string]jsontext.Value{}, Options: map[string]jsontext.Value{}}
 	put := func(into map[string]jsontext.Value, name string, value any) error {
 		b, err := json.Marshal(value)
@@ -324,7 +324,7 @@ var personRoles = map[string]look.Text{
 }
 
 // follow adds the people of a record to its page, and what a sandbox did not send.
-func (d *Desk) follow(v *visit, p *recordPage) {
+func (d *Pages) follow(v *visit, p *recordPage) {
 	if !p.R.ByPeople() || d.People == nil {
 		return
 	}
@@ -351,7 +351,7 @@ func (d *Desk) follow(v *visit, p *recordPage) {
 	}
 }
 
-func (d *Desk) remind(v *visit, _ url.Values) error {
+func (d *Pages) remind(v *visit, _ url.Values) error {
 	r, err := d.People.Remind(v.ctx(), v.accountID(), v.r.PathValue("id"), v.r.PathValue("signer"))
 	if err != nil {
 		return err

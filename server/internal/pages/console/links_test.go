@@ -14,10 +14,10 @@ var linkShown = regexp.MustCompile(`/console/join/[0-9a-f]{24}/[\w-]+`)
 func TestLinksOfOthersAndFourEyes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
+	srv := s.OpenServer()
 	asked := s.Waiting()
 	thief := s.LoggedIn(s.Box.Token)
-	invited, err := room.ConsoleInvite(context.Background(), "boss@example.org", "", "owner", "")
+	invited, err := srv.ConsoleInvite(context.Background(), "boss@example.org", "", "owner", "")
 	if err != nil {
 		t.Fatal(err)
 	}

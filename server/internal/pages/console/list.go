@@ -65,7 +65,7 @@ const (
 var listFields = []string{"q", "state", "signer", "from", "until"}
 
 // listOf reads what a list is asked for.
-func (d *Desk) listOf(v *visit) (values, ledger.Filter, error) {
+func (d *Pages) listOf(v *visit) (values, ledger.Filter, error) {
 	q, f := v.r.URL.Query(), values{}
 	for _, name := range listFields {
 		f[name] = strings.TrimSpace(clip(q.Get(name), 200))
@@ -107,7 +107,7 @@ func (d *Desk) listOf(v *visit) (values, ledger.Filter, error) {
 	return f, out, nil
 }
 
-func (d *Desk) location() *time.Location {
+func (d *Pages) location() *time.Location {
 	if d.Site.Zone != nil {
 		return d.Site.Zone
 	}
@@ -133,7 +133,7 @@ func (f values) query(more ...string) string {
 	return "?" + q.Encode()
 }
 
-func (d *Desk) records(v *visit) error {
+func (d *Pages) records(v *visit) error {
 	f, filter, err := d.listOf(v)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (d *Desk) records(v *visit) error {
 }
 
 // choices are the states and the signers that a list can be narrowed by.
-func (d *Desk) choices(v *visit, p *recordsPage) error {
+func (d *Pages) choices(v *visit, p *recordsPage) error {
 	l := look.Language(v.r)
 	p.States = []look.Option{{Value: "", Name: look.T("All", "Tutti").In(l)}}
 	for _, s := range ledger.States {
@@ -208,7 +208,7 @@ func (d *Desk) choices(v *visit, p *recordsPage) error {
 }
 
 // listed is what a page shows, and behind which record the next one begins.
-func (d *Desk) listed(ctx context.Context, account string, f ledger.Filter) (all []*ledger.Record, further string, err error) {
+func (d *Pages) listed(ctx context.Context, account string, f ledger.Filter) (all []*ledger.Record, further string, err error) {
 	if f.Searches() {
 		return d.Signing.Search(ctx, account, f, mostSearched)
 	}
@@ -221,7 +221,7 @@ func (d *Desk) listed(ctx context.Context, account string, f ledger.Filter) (all
 }
 
 // namer says who signed records of the account.
-func (d *Desk) namer(v *visit) func(*ledger.Record) ([]who, error) {
+func (d *Pages) namer(v *visit) func(*ledger.Record) ([]who, error) {
 	known := map[string]string{}
 	return func(r *ledger.Record) (all []who, err error) {
 		if r.ByPeople() {
@@ -257,7 +257,7 @@ func (d *Desk) namer(v *visit) func(*ledger.Record) ([]who, error) {
 }
 
 // table is the list as CSV, its newest records.
-func (d *Desk) table(v *visit) error {
+func (d *Pages) table(v *visit) error {
 	_, filter, err := d.listOf(v)
 	if err != nil {
 		return err
@@ -303,4 +303,4 @@ func (d *Desk) table(v *visit) error {
 }
 
 // moment is a time as spreadsheets read it, in the zone of the pages.
-func (d *Desk) moment(at time.Time) string { return at.In(d.location()).Format(time.DateTime) }
+func (d *Pages) moment(at time.Time) string { return at.In(d.location()).Format(time.DateTime) }

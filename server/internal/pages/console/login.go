@@ -34,8 +34,8 @@ var endings = map[string]look.Text{
 	account.SessionToken: look.T("Your session has ended because the token that it came from was revoked or has expired. Log in with another.", "La sessione è terminata perché il token con cui eri entrato è stato revocato o è scaduto. Accedi con un altro."),
 }
 
-func (d *Desk) newLogin(r *http.Request, next, why string) *loginPage {
-	p := &loginPage{Head: look.Head{Title: look.T("Log in", "Accedi"), Door: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js", "once.js"}}, Next: local(next)}
+func (d *Pages) newLogin(r *http.Request, next, why string) *loginPage {
+	p := &loginPage{Head: look.Head{Title: look.T("Log in", "Accedi"), Section: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js", "once.js"}}, Next: local(next)}
 	if asked, err := d.Party(r).Request(d.Members.Challenge()); err == nil {
 		p.Asked = asked
 	}
@@ -47,7 +47,7 @@ func (d *Desk) newLogin(r *http.Request, next, why string) *loginPage {
 
 // askLogin answers a request without a session: a page by the way to the login,
 // a form by the login itself, which keeps what was typed and is no secret.
-func (d *Desk) askLogin(w http.ResponseWriter, r *http.Request, why string) {
+func (d *Pages) askLogin(w http.ResponseWriter, r *http.Request, why string) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		q := url.Values{}
 		if next := local(r.URL.RequestURI()); next != "" && next != "/console/" {
@@ -90,7 +90,7 @@ func (d *Desk) askLogin(w http.ResponseWriter, r *http.Request, why string) {
 
 var nothingDone = look.T("Nothing was done yet.", "Nulla è stato ancora fatto.")
 
-func (d *Desk) showLogin(w http.ResponseWriter, r *http.Request) {
+func (d *Pages) showLogin(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if link := q.Get("link"); link != "" {
 		p := d.newLogin(r, q.Get("next"), "")
@@ -121,7 +121,7 @@ func (d *Desk) showLogin(w http.ResponseWriter, r *http.Request) {
 
 var linkOver = look.T("This link was used already, or its ten minutes are over. Ask for a new one with rogito console login.", "Questo collegamento è già stato usato, o i suoi dieci minuti sono passati. Chiedine uno nuovo con rogito console login.")
 
-func (d *Desk) login(w http.ResponseWriter, r *http.Request) {
+func (d *Pages) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	if err := r.ParseForm(); err != nil {
 		d.Site.Fail(w, r, fault.New(fault.BadBody, "the form could not be read").Because(err))
@@ -159,13 +159,13 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request) {
 		d.pages.Render(w, r, no.HTTP(), "login", p)
 		return
 	}
-	d.endOthers(r) // of this browser: nobody is left logged in unseen
+	d.endOthers(r) // of this browser: no older session stays logged in unnoticed
 	d.setCookie(w, r, secret)
 	seeOther(w, r, cmp.Or(local(f.Get("next")), "/console/"))
 }
 
 // endOthers ends the sessions whose cookies a request brought.
-func (d *Desk) endOthers(r *http.Request) {
+func (d *Pages) endOthers(r *http.Request) {
 	for _, c := range d.cookies(r) {
 		if err := d.Accounts.LogOut(r.Context(), c.Value); err != nil {
 			d.Site.Log.WarnContext(r.Context(), "end a session", "error", err)
@@ -173,7 +173,7 @@ func (d *Desk) endOthers(r *http.Request) {
 	}
 }
 
-func (d *Desk) logout(w http.ResponseWriter, r *http.Request) {
+func (d *Pages) logout(w http.ResponseWriter, r *http.Request) {
 	d.endOthers(r)
 	d.setCookie(w, r, "")
 	seeOther(w, r, "/console/login?ended="+account.SessionLeft)

@@ -56,7 +56,7 @@ func logsIn(p *somebody, code string) (*visitor, *shownPage) {
 	return v, v.Post("/console/login", url.Values{"email": {p.Email}, "password": {p.Password}, "code": {code}})
 }
 
-// invites asks somebody else in, by a page.
+// invites has a person invited on the page.
 func invites(v *visitor, email string, role member.Role) string {
 	v.T.Helper()
 	p := v.Post("/console/people", url.Values{"email": {email}, "name": {"Nome " + string(role)}, "role": {string(role)}})
@@ -70,8 +70,8 @@ func invites(v *visitor, email string, role member.Role) string {
 // allows, are seen in the list of sessions, and are removed.
 func TestPeopleOfAnAccount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
-		room, ctx := s.Rooms(), context.Background()
-		i, err := room.ConsoleInvite(ctx, "Owner@Example.org", "Olga", "owner", "")
+		srv, ctx := s.OpenServer(), context.Background()
+		i, err := srv.ConsoleInvite(ctx, "Owner@Example.org", "Olga", "owner", "")
 		if err != nil || i.Email != "owner@example.org" || !i.Mailed {
 			t.Fatal(i, err)
 		}
@@ -184,10 +184,10 @@ func TestPeopleOfAnAccount(t *testing.T) {
 		}
 
 		// The log tells who did what, and finds rows that others wrote.
-		if !s.AuditGood(room) {
+		if !s.AuditGood(srv) {
 			t.Error("the log is not good")
 		}
-		peopleAreKept(s, room, readers, reader)
+		peopleAreKept(s, srv, readers, reader)
 	})
 }
 
@@ -234,43 +234,43 @@ func rolesHold(s *site, people map[member.Role]*somebody) {
 	}
 }
 
-// peopleAreKept tries what somebody can do who writes into the database: an older row,
-// another role, another's row.
-func peopleAreKept(s *site, room *server.Server, id string, reader *somebody) {
+// peopleAreKept tries what someone can do who writes to the database: an older row, another role,
+// another's row.
+func peopleAreKept(s *site, srv *server.Server, id string, reader *somebody) {
 	s.T.Helper()
 	ctx := context.Background()
 	exec := func(statement string, args ...any) {
 		s.T.Helper()
-		if err := room.Parts().DB.Write(ctx, func(tx *store.Tx) error {
+		if err := srv.Parts().DB.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, statement, args...)
 			return err
 		}); err != nil {
 			s.T.Fatal(err)
 		}
 	}
-	m, err := room.Parts().Members.Find(ctx, accountOf(s, room), id)
+	m, err := srv.Parts().Members.Find(ctx, accountOf(s, srv), id)
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	var before []byte
 	var updated int64
-	if err := room.Parts().DB.Read().QueryRow(ctx, `select sealed, updated_at from members where id = $1`, id).Scan(&before, &updated); err != nil {
+	if err := srv.Parts().DB.Read().QueryRow(ctx, `select sealed, updated_at from members where id = $1`, id).Scan(&before, &updated); err != nil {
 		s.T.Fatal(err)
 	}
-	if _, err := room.Parts().Members.ChangeRole(ctx, &account.Caller{AccountID: m.Account}, id, member.Reader); err != nil {
+	if _, err := srv.Parts().Members.ChangeRole(ctx, &account.Caller{AccountID: m.Account}, id, member.Reader); err != nil {
 		s.T.Fatal(err)
 	}
 	exec(`update members set sealed = $2, updated_at = $3 where id = $1`, id, before, updated) // the role of before
 	if p := reader.Get("/console/sign"); p.Status == 200 && p.Path == "/console/sign" {
 		s.T.Error("an older role was put back")
 	}
-	if s.AuditGood(room) {
+	if s.AuditGood(srv) {
 		s.T.Error("an older row is not found")
 	}
 }
 
-func accountOf(s *site, room *server.Server) string {
-	a, err := room.Parts().Accounts.Find(context.Background(), s.Box.Email)
+func accountOf(s *site, srv *server.Server) string {
+	a, err := srv.Parts().Accounts.Find(context.Background(), s.Box.Email)
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func accountOf(s *site, room *server.Server) string {
 func TestPeopleAndFourEyes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	room := s.Rooms()
+	srv := s.OpenServer()
 	asked := s.Waiting()
 	byToken := s.Joins(invites(s.LoggedIn(s.Box.Token), "thief@example.org", member.Owner), "thief@example.org")
 	fellow := s.Joins(invites(byToken.Visitor, "fellow@example.org", member.Owner), "fellow@example.org")
@@ -297,7 +297,7 @@ func TestPeopleAndFourEyes(t *testing.T) {
 			t.Errorf("a token of %s made an %s: %d", scope, role, p.Status)
 		}
 	}
-	if _, err := room.ConsoleInvite(context.Background(), "boss@example.org", "", "owner", ""); err != nil {
+	if _, err := srv.ConsoleInvite(context.Background(), "boss@example.org", "", "owner", ""); err != nil {
 		t.Fatal(err)
 	}
 	boss := s.Joins(invitation(s, "boss@example.org"), "boss@example.org")

@@ -45,9 +45,9 @@ var methodNames = map[string]look.Text{
 	"signature": look.T("A qualified signature that the holder has", "Una firma qualificata che il titolare ha già"),
 }
 
-func (d *Desk) showOrder(v *visit) error { return d.renderOrder(v, values{}, nil) }
+func (d *Pages) showOrder(v *visit) error { return d.renderOrder(v, values{}, nil) }
 
-func (d *Desk) renderOrder(v *visit, f values, refused error) error {
+func (d *Pages) renderOrder(v *visit, f values, refused error) error {
 	p := &orderPage{Head: d.head(v, look.T("New certificate", "Nuovo certificato")), As: v.accountID(), Key: rand.Text(), F: f}
 	prices := d.Billing.Prices()
 	p.Price, p.VAT = prices.Certificate.String(), prices.VAT
@@ -78,7 +78,7 @@ func (d *Desk) renderOrder(v *visit, f values, refused error) error {
 }
 
 // order handles the form. It is carried out once, however often it is sent.
-func (d *Desk) order(v *visit, posted url.Values) error {
+func (d *Pages) order(v *visit, posted url.Values) error {
 	f, sum := values{}, sha256.New()
 	for _, name := range orderFields {
 		f[name] = strings.TrimSpace(clip(posted.Get(name), 300))
@@ -105,7 +105,7 @@ func (d *Desk) order(v *visit, posted url.Values) error {
 }
 
 // buy orders under the key of a form, once.
-func (d *Desk) buy(v *visit, key string, digest []byte, o enroll.Order) (string, error) {
+func (d *Pages) buy(v *visit, key string, digest []byte, o enroll.Order) (string, error) {
 	if key != "" {
 		key = "console " + key
 	}
@@ -147,7 +147,7 @@ type linkPage struct {
 }
 
 // ordered is an order of the account whose link may still be handed on.
-func (d *Desk) ordered(v *visit) (*enroll.Certificate, error) {
+func (d *Pages) ordered(v *visit) (*enroll.Certificate, error) {
 	if err := d.need(v, http.MethodGet, "certificates"); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (d *Desk) ordered(v *visit) (*enroll.Certificate, error) {
 	return c, err
 }
 
-func (d *Desk) showLink(v *visit) error {
+func (d *Pages) showLink(v *visit) error {
 	c, err := d.ordered(v)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (d *Desk) showLink(v *visit) error {
 	return d.renderLink(v, c, c.Subject.Email, nil)
 }
 
-func (d *Desk) renderLink(v *visit, c *enroll.Certificate, to string, refused error) error {
+func (d *Pages) renderLink(v *visit, c *enroll.Certificate, to string, refused error) error {
 	p := &linkPage{
 		Head: d.head(v, look.T("Link for the holder", "Link per il titolare")), As: v.accountID(), ID: c.ID, Owner: owner(c), Kind: kindNames[c.Kind], Link: c.BuyersLink(), QR: look.Code(c.BuyersLink()),
 		MaySend: d.mayMail(v), To: to, Notice: notices[v.r.URL.Query().Get("done")],
@@ -191,12 +191,12 @@ func (d *Desk) renderLink(v *visit, c *enroll.Certificate, to string, refused er
 	return nil
 }
 
-func (d *Desk) mayMail(v *visit) bool {
+func (d *Pages) mayMail(v *visit) bool {
 	return d.People != nil && d.People.Messenger.Offers(ledger.ByEmail) && d.may(v, http.MethodPost, "certificates")
 }
 
 // sendLink mails the link of an order.
-func (d *Desk) sendLink(v *visit, f url.Values) error {
+func (d *Pages) sendLink(v *visit, f url.Values) error {
 	c, err := d.ordered(v)
 	if err != nil {
 		return err

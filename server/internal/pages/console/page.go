@@ -202,7 +202,7 @@ type pagePage struct {
 }
 
 // page draws a page of the first PDF of a form. Nothing is kept.
-func (d *Desk) page(v *visit) error {
+func (d *Pages) page(v *visit) error {
 	if !d.maySign(v) && !d.mayInvite(v) {
 		return d.need(v, http.MethodPost, keys.Automatic.CertificateType())
 	}
@@ -250,7 +250,7 @@ func (s *sheet) mark(f values) {
 }
 
 // sheet draws page n, below 0 from the end, of the first PDF; or says why not.
-func (d *Desk) sheet(ctx context.Context, p *posted, n int) (*sheet, string, look.Text, error) {
+func (d *Pages) sheet(ctx context.Context, p *posted, n int) (*sheet, string, look.Text, error) {
 	why := choosePDF
 	for _, f := range p.files {
 		var head [5]byte
@@ -285,7 +285,7 @@ func (d *Desk) sheet(ctx context.Context, p *posted, n int) (*sheet, string, loo
 	return nil, "", why, nil
 }
 
-func (d *Desk) draw(ctx context.Context, data []byte, password string, n int) (*sheet, error) {
+func (d *Pages) draw(ctx context.Context, data []byte, password string, n int) (*sheet, error) {
 	doc, err := d.Drawer.Open(ctx, data, password)
 	if err != nil {
 		return nil, err

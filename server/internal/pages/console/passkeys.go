@@ -24,8 +24,8 @@ type passkeysPage struct {
 	LoginURL string
 }
 
-// freshFor is how long after a log-in passkeys can be changed, so that a browser left open does
-// not let somebody else add their own.
+// freshFor is how long after a log-in passkeys can be changed, so that a browser left open does not
+// let someone else add one of their own.
 const freshFor = 15 * time.Minute
 
 var (
@@ -37,9 +37,9 @@ var (
 
 func (v *visit) fresh() bool { return time.Since(v.Since()) < freshFor }
 
-func (d *Desk) passkeys(v *visit) error { return d.renderPasskeys(v, http.StatusOK, look.Text{}) }
+func (d *Pages) passkeys(v *visit) error { return d.renderPasskeys(v, http.StatusOK, look.Text{}) }
 
-func (d *Desk) renderPasskeys(v *visit, status int, refused look.Text) error {
+func (d *Pages) renderPasskeys(v *visit, status int, refused look.Text) error {
 	if v.Member == nil {
 		return notAPerson
 	}
@@ -57,7 +57,7 @@ func (d *Desk) renderPasskeys(v *visit, status int, refused look.Text) error {
 }
 
 // addPasskey takes what the browser made.
-func (d *Desk) addPasskey(v *visit, f url.Values) error {
+func (d *Pages) addPasskey(v *visit, f url.Values) error {
 	switch {
 	case v.Member == nil:
 		return notAPerson
@@ -76,7 +76,7 @@ func (d *Desk) addPasskey(v *visit, f url.Values) error {
 }
 
 // passkeyNamed is a passkey of the person who asks.
-func (d *Desk) passkeyNamed(v *visit, id string) (*target, error) {
+func (d *Pages) passkeyNamed(v *visit, id string) (*target, error) {
 	if v.Member == nil {
 		return nil, notAPerson
 	}

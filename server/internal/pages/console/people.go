@@ -34,7 +34,7 @@ type memberRow struct {
 	*member.Member
 	RoleName look.Text
 	Self     bool
-	Link     string // of the invitation that is open, where nobody sends it, or a sandbox does not
+	Link     string // of the invitation that is open, if no mail is configured, or in a sandbox
 	Roles    []look.Option
 }
 
@@ -46,7 +46,7 @@ func roleOptions(v *visit, chosen member.Role) (all []look.Option) {
 	return all
 }
 
-func (d *Desk) peoplePage(v *visit) (*peoplePage, error) {
+func (d *Pages) peoplePage(v *visit) (*peoplePage, error) {
 	if err := d.need(v, http.MethodGet, peopleSegment); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (d *Desk) peoplePage(v *visit) (*peoplePage, error) {
 	return p, err
 }
 
-func (d *Desk) people(v *visit) error {
+func (d *Pages) people(v *visit) error {
 	p, err := d.peoplePage(v)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (d *Desk) people(v *visit) error {
 // lineage is the line of the token that a visitor logged in with: people whom it invites
 // are of its family where two pairs of eyes are asked for. A person's is the one that they
 // were invited by, and who has the operator's link is of none.
-func (d *Desk) lineage(v *visit) (string, error) {
+func (d *Pages) lineage(v *visit) (string, error) {
 	if v.Member != nil {
 		return v.Member.Lineage, nil
 	}
@@ -91,7 +91,7 @@ func (d *Desk) lineage(v *visit) (string, error) {
 	return d.Accounts.Root(v.ctx(), v.Caller.TokenID)
 }
 
-func (d *Desk) invitePerson(v *visit, f url.Values) error {
+func (d *Pages) invitePerson(v *visit, f url.Values) error {
 	lineage, err := d.lineage(v)
 	if err != nil {
 		return err
@@ -114,14 +114,14 @@ func (d *Desk) invitePerson(v *visit, f url.Values) error {
 	return d.done(v, "/console/people", "invited")
 }
 
-func (d *Desk) changeRole(v *visit, f url.Values) error {
+func (d *Pages) changeRole(v *visit, f url.Values) error {
 	if _, err := d.Members.ChangeRole(v.ctx(), v.Caller, v.r.PathValue("id"), member.Role(f.Get("role"))); err != nil {
 		return err
 	}
 	return d.done(v, "/console/people", "role")
 }
 
-func (d *Desk) inviteAgain(v *visit, _ url.Values) error {
+func (d *Pages) inviteAgain(v *visit, _ url.Values) error {
 	lineage, err := d.lineage(v)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (d *Desk) inviteAgain(v *visit, _ url.Values) error {
 	return d.done(v, "/console/people", "invited")
 }
 
-func (d *Desk) personNamed(v *visit, id string) (*target, error) {
+func (d *Pages) personNamed(v *visit, id string) (*target, error) {
 	m, err := d.Members.Find(v.ctx(), v.accountID(), id)
 	if err != nil {
 		return nil, err
@@ -160,14 +160,14 @@ type sessionRow struct {
 
 // sessionsOf is the token whose sessions a visitor may see and end; empty: all of the
 // account's.
-func (d *Desk) sessionsOf(v *visit) string {
+func (d *Pages) sessionsOf(v *visit) string {
 	if v.Member != nil && v.Member.Role == member.Owner || v.Member == nil && d.may(v, http.MethodPost, peopleSegment) {
 		return ""
 	}
 	return v.Caller.TokenID
 }
 
-func (d *Desk) sessions(v *visit) error {
+func (d *Pages) sessions(v *visit) error {
 	only := d.sessionsOf(v)
 	p := &sessionsPage{Head: d.head(v, look.T("Sessions", "Sessioni")), As: v.accountID(), Notice: notices[v.r.URL.Query().Get("done")], All: only == ""}
 	all, err := d.Accounts.Sessions(v.ctx(), v.accountID(), only)
@@ -189,7 +189,7 @@ func (d *Desk) sessions(v *visit) error {
 	return nil
 }
 
-func (d *Desk) endSession(v *visit, _ url.Values) error {
+func (d *Pages) endSession(v *visit, _ url.Values) error {
 	id := v.r.PathValue("id")
 	if err := d.Accounts.EndSession(v.ctx(), v.accountID(), d.sessionsOf(v), id); err != nil {
 		return err
@@ -219,8 +219,8 @@ type joinPage struct {
 
 var invitationOver = look.T("This invitation was used already, or its day is over. Ask whoever invited you for a new one.", "Questo invito è già stato usato, o la sua giornata è passata. Chiedine uno nuovo a chi ti ha invitato.")
 
-// invited finds whom a link is for; it answers itself where it is nobody.
-func (d *Desk) invited(w http.ResponseWriter, r *http.Request) *member.Member {
+// invited finds the person that a link invites. If there is none it writes the answer itself.
+func (d *Pages) invited(w http.ResponseWriter, r *http.Request) *member.Member {
 	m, err := d.Members.Invited(r.Context(), r.PathValue("id"), r.PathValue("secret"))
 	if err == nil && m == nil {
 		f := look.Refusal(fault.NotFound, invitationOver)
@@ -233,15 +233,15 @@ func (d *Desk) invited(w http.ResponseWriter, r *http.Request) *member.Member {
 	return m
 }
 
-func (d *Desk) showJoin(w http.ResponseWriter, r *http.Request) {
+func (d *Pages) showJoin(w http.ResponseWriter, r *http.Request) {
 	if m := d.invited(w, r); m != nil {
 		d.renderJoin(w, r, m, http.StatusOK, &joinPage{})
 	}
 }
 
-func (d *Desk) renderJoin(w http.ResponseWriter, r *http.Request, m *member.Member, status int, p *joinPage) {
+func (d *Pages) renderJoin(w http.ResponseWriter, r *http.Request, m *member.Member, status int, p *joinPage) {
 	alert, code := p.Alert, p.Code
-	p.Head = look.Head{Title: look.T("Your access to the console", "Il tuo accesso alla console"), Door: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js"}, Alert: alert, Code: code}
+	p.Head = look.Head{Title: look.T("Your access to the console", "Il tuo accesso alla console"), Section: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js"}, Alert: alert, Code: code}
 	p.M, p.Role, p.May, p.Least = m, roles[m.Role].Name, roles[m.Role].May, member.LeastPassword
 	a, err := d.Accounts.ByID(r.Context(), m.Account)
 	if err == nil {
@@ -268,7 +268,7 @@ func (d *Desk) renderJoin(w http.ResponseWriter, r *http.Request, m *member.Memb
 	d.pages.Render(w, r, status, "join", p)
 }
 
-func (d *Desk) join(w http.ResponseWriter, r *http.Request) {
+func (d *Pages) join(w http.ResponseWriter, r *http.Request) {
 	m := d.invited(w, r)
 	if m == nil {
 		return
@@ -304,7 +304,7 @@ func (d *Desk) join(w http.ResponseWriter, r *http.Request) {
 }
 
 // logInPerson begins a session for a person; what is refused is said on the page.
-func (d *Desk) logInPerson(r *http.Request) (string, error) {
+func (d *Pages) logInPerson(r *http.Request) (string, error) {
 	f := r.PostForm
 	var secret string
 	var err error

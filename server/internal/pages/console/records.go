@@ -50,7 +50,7 @@ type recordPage struct {
 	Locked     bool // the token may not read them
 	Waits      bool
 	Working    bool // people are about to be invited: the server's turn
-	Approval   bool // somebody else must approve
+	Approval   bool // another person must approve
 	MayApprove bool
 	Events     []event
 	Callbacks  []delivery
@@ -68,7 +68,7 @@ type recordPage struct {
 	Remarks    []look.Text // on the visible signature
 }
 
-// trail reads what the log of a record tells of its neighbours and of its stamp.
+// trail reads from the log of a record its neighbours and its stamp.
 func (p *recordPage) trail(kind string, detail []byte) {
 	switch kind {
 	case ledger.KindRetry:
@@ -120,7 +120,7 @@ type delivery struct {
 
 // find reads a record of the account, with what both of its pages show. The
 // answer to a request may be seen by the token that asked, whatever its scopes.
-func (d *Desk) find(v *visit, answer bool) (*recordPage, error) {
+func (d *Pages) find(v *visit, answer bool) (*recordPage, error) {
 	lacks := d.need(v, http.MethodGet, "signatures")
 	if lacks != nil && !answer {
 		return nil, lacks
@@ -196,7 +196,7 @@ func nameSigned(name, ext string) string {
 const mostParts = 1000
 
 // parts are the signed documents in the zip of a batch.
-func (d *Desk) parts(v *visit, r *ledger.Record) ([]part, error) {
+func (d *Pages) parts(v *visit, r *ledger.Record) ([]part, error) {
 	if !r.Options.Batch || r.Signed.Extension != "zip" {
 		return nil, nil
 	}
@@ -224,7 +224,7 @@ func entryName(r *ledger.Record, entry string) string {
 }
 
 // unzip opens the signed documents without a note of it: nothing leaves.
-func (d *Desk) unzip(v *visit, r *ledger.Record, look func(*zip.Reader) error) error {
+func (d *Pages) unzip(v *visit, r *ledger.Record, look func(*zip.Reader) error) error {
 	b, err := d.Signing.Peek(v.ctx(), r)
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func (d *Desk) unzip(v *visit, r *ledger.Record, look func(*zip.Reader) error) e
 
 // outcome is the page after signing: it waits, says what became of it, and hands
 // the signed document out.
-func (d *Desk) outcome(v *visit) error {
+func (d *Pages) outcome(v *visit) error {
 	p, err := d.find(v, true)
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (d *Desk) outcome(v *visit) error {
 	return nil
 }
 
-func (d *Desk) record(v *visit) error {
+func (d *Pages) record(v *visit) error {
 	p, err := d.find(v, false)
 	if err != nil {
 		return err
@@ -359,7 +359,7 @@ var notices = map[string]look.Text{
 	"token":    look.T("The token is revoked.", "Il token è revocato."),
 }
 
-func (d *Desk) download(v *visit) error {
+func (d *Pages) download(v *visit) error {
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
 	if err != nil {
 		return err
@@ -373,10 +373,10 @@ func (d *Desk) download(v *visit) error {
 }
 
 // certificate is the certificate of completion, as a page of its own or as PDF.
-func (d *Desk) certificate(v *visit) error    { return d.sendCertificate(v, "text/html") }
-func (d *Desk) certificatePDF(v *visit) error { return d.sendCertificate(v, "application/pdf") }
+func (d *Pages) certificate(v *visit) error    { return d.sendCertificate(v, "text/html") }
+func (d *Pages) certificatePDF(v *visit) error { return d.sendCertificate(v, "application/pdf") }
 
-func (d *Desk) sendCertificate(v *visit, form string) error {
+func (d *Pages) sendCertificate(v *visit, form string) error {
 	c, err := d.Certificate(v.ctx(), v.accountID(), v.r.PathValue("id"), form, look.Language(v.r))
 	if err != nil {
 		return err
@@ -393,14 +393,14 @@ func mediaOf(mime string) string {
 	return "application/octet-stream"
 }
 
-func (d *Desk) send(v *visit, c *api.Content) {
+func (d *Pages) send(v *visit, c *api.Content) {
 	look.Headers(v.w)
 	d.Send(v.w, v.r, c)
 }
 
 // downloadOne hands one signed document of a batch out. The log says that of the
 // whole.
-func (d *Desk) downloadOne(v *visit) error {
+func (d *Pages) downloadOne(v *visit) error {
 	none := fault.New(fault.NotFound, "there is no such document")
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
 	if err != nil {
@@ -417,7 +417,7 @@ func (d *Desk) downloadOne(v *visit) error {
 	defer got.Data.Close()
 	at, ok := got.Data.(io.ReaderAt)
 	if !ok {
-		return errors.New("desk: a stored document cannot be read at any place")
+		return errors.New("console: a stored document cannot be read at any place")
 	}
 	z, err := zip.NewReader(at, got.File.Size)
 	if err != nil {
@@ -441,7 +441,7 @@ func (d *Desk) downloadOne(v *visit) error {
 	return nil
 }
 
-func (d *Desk) resend(v *visit, _ url.Values) error {
+func (d *Pages) resend(v *visit, _ url.Values) error {
 	if !isID(v.r.PathValue("callback")) {
 		return fault.New(fault.MalformedID, "this is no delivery")
 	}
@@ -454,12 +454,12 @@ func (d *Desk) resend(v *visit, _ url.Values) error {
 
 // done shows a page again after something was done, so that loading it again
 // does nothing.
-func (d *Desk) done(v *visit, address, what string) error {
+func (d *Pages) done(v *visit, address, what string) error {
 	seeOther(v.w, v.r, address+"?done="+what)
 	return nil
 }
 
-func (d *Desk) approve(v *visit, _ url.Values) error {
+func (d *Pages) approve(v *visit, _ url.Values) error {
 	r, err := d.Signing.Approve(v.ctx(), v.signer(), v.r.PathValue("id"))
 	if err != nil {
 		return err
@@ -467,7 +467,7 @@ func (d *Desk) approve(v *visit, _ url.Values) error {
 	return d.done(v, "/console/records/"+r.ID, "approve")
 }
 
-func (d *Desk) refuse(v *visit, _ url.Values) error {
+func (d *Pages) refuse(v *visit, _ url.Values) error {
 	r, err := d.Signing.Refuse(v.ctx(), v.signer(), v.r.PathValue("id"))
 	if err != nil {
 		return err

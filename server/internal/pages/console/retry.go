@@ -37,7 +37,7 @@ type again struct {
 }
 
 // shortfall says what of a batch was not signed, and offers to try again.
-func (d *Desk) shortfall(v *visit, p *recordPage) error {
+func (d *Pages) shortfall(v *visit, p *recordPage) error {
 	r := p.R
 	locked, kept := false, true
 	for i := range r.Results {
@@ -78,7 +78,7 @@ func whyNot(r *ledger.DocumentResult) look.Text {
 }
 
 // retry signs those documents of a batch that were not signed, as a record of its own.
-func (d *Desk) retry(v *visit, f url.Values) error {
+func (d *Pages) retry(v *visit, f url.Values) error {
 	old, err := d.find(v, true)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func refusalText(no *fault.Error) look.Text {
 }
 
 // submitRest asks for the signatures with the options of the record that lacks them.
-func (d *Desk) submitRest(ctx context.Context, v *visit, p *posted, old *ledger.Record) (*ledger.Record, error) {
+func (d *Pages) submitRest(ctx context.Context, v *visit, p *posted, old *ledger.Record) (*ledger.Record, error) {
 	options := map[string]any{}
 	if old.Image != nil {
 		var b strings.Builder

@@ -74,14 +74,14 @@ var evidenceTypes = map[string]string{
 }
 
 // waiting is what waits for a decision, for an administrator.
-func (d *Desk) waiting(v *visit) (*enroll.Waiting, error) {
+func (d *Pages) waiting(v *visit) (*enroll.Waiting, error) {
 	if !v.Caller.Admin {
 		return nil, fault.New(fault.AdminOnly, "this page is for administrators only")
 	}
 	return d.Enroll.Waiting(v.ctx(), v.r.PathValue("id"))
 }
 
-func (d *Desk) showReview(v *visit) error {
+func (d *Pages) showReview(v *visit) error {
 	w, err := d.waiting(v)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (f evidenceFile) IsFilm() bool    { return strings.HasPrefix(f.Type, "video
 func (f evidenceFile) IsPicture() bool { return strings.HasPrefix(f.Type, "image/") }
 
 // evidence hands out a file of what waits; only of what the page showed.
-func (d *Desk) evidence(v *visit) error {
+func (d *Pages) evidence(v *visit) error {
 	w, err := d.waiting(v)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (v *visit) reviewer() enroll.Reviewer {
 
 // review writes a decision down. It is of what the page showed: the digest says
 // which. An approval says that everything on the list was looked at, a refusal why.
-func (d *Desk) review(v *visit, f url.Values) error {
+func (d *Pages) review(v *visit, f url.Values) error {
 	id := v.r.PathValue("id")
 	if !v.Caller.Admin {
 		return fault.New(fault.AdminOnly, "this page is for administrators only")

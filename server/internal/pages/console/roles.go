@@ -18,7 +18,7 @@ type entry struct {
 }
 
 // mounted are the pages and forms that need a log-in.
-func (d *Desk) mounted() map[string]entry {
+func (d *Pages) mounted() map[string]entry {
 	return map[string]entry{
 		"GET /console/{$}": {d.home, everybody, ""},
 
@@ -103,7 +103,7 @@ var roles = map[member.Role]struct{ Name, May look.Text }{
 }
 
 // mayOpen reports whether the visitor's role may open a page, named by its pattern.
-func (d *Desk) mayOpen(v *visit, pattern string) bool {
+func (d *Pages) mayOpen(v *visit, pattern string) bool {
 	return v.Member == nil || slices.Contains(d.entries[pattern].roles, v.Member.Role)
 }
 

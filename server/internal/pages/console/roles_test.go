@@ -2,10 +2,9 @@ package console
 
 import "testing"
 
-// Every page that somebody is logged in for names the roles that may open it, and
-// nothing else does.
+// Every page that needs a log-in names the roles that may open it, and no other page does.
 func TestEveryPageHasItsRoles(t *testing.T) {
-	mounted := new(Desk).mounted()
+	mounted := new(Pages).mounted()
 	if len(mounted) < 40 {
 		t.Fatalf("only %d pages were found", len(mounted))
 	}

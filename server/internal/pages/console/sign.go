@@ -63,7 +63,7 @@ type values map[string]string
 // password, no code.
 var kept = append([]string{"certificateUsername", "signatureType", "level", "visible", "together", "title", "reason", "location", "layout"}, spotFields()...)
 
-func (d *Desk) showSign(v *visit) error {
+func (d *Pages) showSign(v *visit) error {
 	f := values{}
 	q := v.r.URL.Query()
 	for _, name := range kept {
@@ -77,7 +77,7 @@ func (d *Desk) showSign(v *visit) error {
 	return nil
 }
 
-func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
+func (d *Pages) signPage(v *visit, f values) (*signPage, error) {
 	if !d.maySign(v) {
 		return nil, d.need(v, http.MethodPost, keys.Automatic.CertificateType())
 	}
@@ -139,7 +139,7 @@ func levels(l paper.Lang, chosen string) (all []look.Option) {
 
 // signers are the certificates of the account: those that can sign first, then
 // the others with the reason why not.
-func (d *Desk) signers(v *visit, chosen string) ([]signer, error) {
+func (d *Pages) signers(v *visit, chosen string) ([]signer, error) {
 	names, err := d.Keys.Usernames(v.ctx(), v.accountID())
 	if err != nil {
 		return nil, err
@@ -180,8 +180,8 @@ func owner(c *enroll.Certificate) string {
 	return c.Owner
 }
 
-// typed reads the fields of a form whose session has ended, without its files. Fewer bytes are
-// read of a stranger's form than of one whose session just ended.
+// typed reads the fields of a form whose session has ended, without its files. Less is read of a
+// form without a session than of one whose session just ended.
 func typed(w http.ResponseWriter, r *http.Request, most int64) url.Values {
 	out := url.Values{}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
@@ -218,7 +218,7 @@ type posted struct {
 func (p *posted) close() { _ = p.spool.Close() }
 
 // read reads the form as the API reads a body: within the same limits.
-func (d *Desk) read(v *visit) (*posted, error) {
+func (d *Pages) read(v *visit) (*posted, error) {
 	mt, params, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	if err != nil || mt != "multipart/form-data" || params["boundary"] == "" {
 		return nil, fault.New(fault.UnsupportedMedia, "the form must be sent as multipart/form-data")
@@ -286,7 +286,7 @@ func (d *Desk) read(v *visit) (*posted, error) {
 
 // sign handles the form. It is carried out once, however often it is sent, and a browser that
 // leaves does not stop it.
-func (d *Desk) sign(v *visit) error {
+func (d *Pages) sign(v *visit) error {
 	p, err := d.read(v)
 	if err != nil {
 		return d.signAgain(v, values{}, err)
@@ -327,7 +327,7 @@ func refusalOf(r *ledger.Record) error {
 }
 
 // signAgain shows the form again, with what was wrong.
-func (d *Desk) signAgain(v *visit, f values, err error) error {
+func (d *Pages) signAgain(v *visit, f values, err error) error {
 	var no *fault.Error
 	if !errors.As(err, &no) || no.Code == fault.ScopeLacking {
 		return err
@@ -388,7 +388,7 @@ func sentence(s string) string {
 
 // submitOnce submits a request under the key of its form. Sending the form again waits for the
 // first submission and returns its record.
-func (d *Desk) submitOnce(ctx context.Context, v *visit, p *posted, submit func(context.Context, *visit, *posted) (*ledger.Record, error)) (*ledger.Record, error) {
+func (d *Pages) submitOnce(ctx context.Context, v *visit, p *posted, submit func(context.Context, *visit, *posted) (*ledger.Record, error)) (*ledger.Record, error) {
 	key := p.values["key"]
 	if key != "" {
 		key = "console " + clip(key, 64)
@@ -427,7 +427,7 @@ const (
 )
 
 // submit asks for the signature as the API does.
-func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
+func (d *Pages) submit(ctx context.Context, v *visit, p *posted) (*ledger.Record, error) {
 	f := p.values
 	kind := keys.Automatic
 	cred, err := d.Keys.Find(ctx, v.accountID(), f["certificateUsername"])
@@ -497,7 +497,7 @@ func membersOf(values map[string]any) (map[string]jsontext.Value, error) {
 
 // carryOut submits a request. A wrong password is found before there is a record, which would
 // otherwise stay in the list as failed although the form is simply sent again.
-func (d *Desk) carryOut(ctx context.Context, v *visit, req *request.Request) (*ledger.Record, error) {
+func (d *Pages) carryOut(ctx context.Context, v *visit, req *request.Request) (*ledger.Record, error) {
 	cred, err := d.Keys.Find(ctx, v.accountID(), req.Username)
 	if err == nil && cred != nil && cred.Remote == "" { // that of others is judged where the key is
 		_, err = d.Keys.Authenticate(ctx, v.accountID(), req.Username, req.Password)
@@ -514,7 +514,7 @@ func (d *Desk) carryOut(ctx context.Context, v *visit, req *request.Request) (*l
 }
 
 // triesLeft adds to what is said of a wrong password or code how many more may be wrong.
-func (d *Desk) triesLeft(v *visit, no *fault.Error, username string, text look.Text) (look.Text, error) {
+func (d *Pages) triesLeft(v *visit, no *fault.Error, username string, text look.Text) (look.Text, error) {
 	if no.Code != fault.WrongCredentials && no.Code != fault.WrongOTP {
 		return text, nil
 	}
@@ -526,7 +526,7 @@ func (d *Desk) triesLeft(v *visit, no *fault.Error, username string, text look.T
 // zone is the name of the zone that a visible signature shows its time in: that of the
 // server's settings, else that of Italy on an Italian page, else the browser's, which a
 // script puts into the form.
-func (d *Desk) zone(v *visit, f values) string {
+func (d *Pages) zone(v *visit, f values) string {
 	if z := look.Language(v.r).Zone(d.Site.Zone); z != nil && z != time.Local {
 		return z.String()
 	}

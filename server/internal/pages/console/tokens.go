@@ -46,7 +46,7 @@ var lives = []struct {
 	name look.Text
 }{{30, look.T("30 days", "30 giorni")}, {90, look.T("90 days", "90 giorni")}, {365, look.T("One year", "Un anno")}}
 
-func (d *Desk) tokenPage(v *visit, f map[string]string) *tokenPage {
+func (d *Pages) tokenPage(v *visit, f map[string]string) *tokenPage {
 	l := look.Language(v.r)
 	p := &tokenPage{Head: d.head(v, look.T("New token", "Nuovo token")), As: v.accountID(), F: map[string]string{}, Short: v.Own, Problem: map[string]string{"amount": "", "requests": ""}}
 	for _, name := range []string{"name", "scopes", "requests", "amount", "addresses"} {
@@ -61,7 +61,7 @@ func (d *Desk) tokenPage(v *visit, f map[string]string) *tokenPage {
 	return p
 }
 
-func (d *Desk) newToken(v *visit) error {
+func (d *Pages) newToken(v *visit) error {
 	d.pages.Render(v.w, v.r, http.StatusOK, "token-new", d.tokenPage(v, map[string]string{"scope": "sign", "days": "90"}))
 	return nil
 }
@@ -100,7 +100,7 @@ func askedToken(f map[string]string) (n account.NewToken, problem string) {
 	return n, ""
 }
 
-func (d *Desk) makeToken(v *visit, sent url.Values) error {
+func (d *Pages) makeToken(v *visit, sent url.Values) error {
 	f := map[string]string{}
 	for name := range sent {
 		f[name] = sent.Get(name)
@@ -129,7 +129,7 @@ func (d *Desk) makeToken(v *visit, sent url.Values) error {
 }
 
 // seats are the tokens that people act by.
-func (d *Desk) seats(v *visit) (map[string]bool, error) {
+func (d *Pages) seats(v *visit) (map[string]bool, error) {
 	all, err := d.Members.List(v.ctx(), v.accountID())
 	out := map[string]bool{}
 	for _, m := range all {

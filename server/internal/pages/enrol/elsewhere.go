@@ -107,8 +107,8 @@ func (k *Cards) Link(c *enroll.Certificate) string {
 	return k.URL + "/cns" + strings.TrimPrefix(linkPath(c), "/enrol")
 }
 
-// Card serves the address where a card is asked for. It is on a listener of
-// its own: elsewhere nobody is asked for a certificate.
+// Card serves the address that asks for a card. It is on a listener of its own, so that no other
+// page asks for a client certificate.
 func (p *Pages) Card(w http.ResponseWriter, r *http.Request) {
 	look.Headers(w)
 	r = r.WithContext(enroll.WithActor(r.Context(), "holder"))

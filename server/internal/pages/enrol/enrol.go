@@ -26,15 +26,15 @@ var files embed.FS
 type Pages struct {
 	// Cards says how cards are seen here; nil: they are not.
 	Cards *Cards
-	// Buyer names who ordered, by the id of the account; nil: nobody is named.
+	// Buyer is the name of who ordered, by the id of the account; nil: no name is shown.
 	Buyer func(ctx context.Context, account string) string
 	// KeepYears is how long evidence is kept after the end of a certificate; 0: it is not
 	// said.
 	KeepYears int
 	// Tells says that holders get mail about their orders.
 	Tells bool
-	// OtherCard and OtherRefusal serve people who are identified without an order: a person
-	// who signs. They say whether they did; nil: there is nobody.
+	// OtherCard and OtherRefusal serve people who are identified without an order, because they are
+	// asked to sign. They report whether they did; nil if people are not identified so.
 	OtherCard    func(http.ResponseWriter, *http.Request, [][]byte) bool
 	OtherRefusal func(http.ResponseWriter, *http.Request, error) bool
 

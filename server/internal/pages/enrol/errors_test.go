@@ -24,9 +24,8 @@ var notOnPages = map[string]string{
 	"enroll/import.go": "certificates that are brought along: command line",
 }
 
-// Every refusal that a page of enrolment can show is a sentence of its own in both
-// languages. The test reads the calls of fault.New in what the pages call: whoever adds
-// one adds its sentence.
+// Every refusal that a page of enrolment can show has a sentence of its own in both languages. The
+// test reads the calls of fault.New in what the pages call: a new one needs a sentence.
 func TestEveryFaultIsASentence(t *testing.T) {
 	checked, unused := 0, map[string]bool{}
 	for name := range notOnPages {

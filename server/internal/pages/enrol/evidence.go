@@ -64,7 +64,7 @@ func called(name, extension string) string {
 	return name[max(0, len(name)-64):] + extension
 }
 
-// What a reviewer could not look at is refused, in words of its own.
+// Files that a reviewer could not view are refused, each with its own reason.
 var (
 	noFilm    = look.T("The video cannot be played, or has no length. Record it again, as MP4, MOV or WebM.", "Il video non si può riprodurre, o non ha durata. Registralo di nuovo, come MP4, MOV o WebM.")
 	noPicture = look.T("The photo of the document cannot be shown. Send it as JPEG, PNG or PDF.", "La foto del documento non si può mostrare. Inviala come JPEG, PNG o PDF.")

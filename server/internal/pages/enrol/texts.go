@@ -94,7 +94,7 @@ var factors = map[string]look.Text{
 	"identification": look.T("with the password, after another identification", "con la password, dopo una nuova identificazione"),
 }
 
-// What a page says of an identification that did not succeed.
+// The texts for an identification that did not succeed.
 var (
 	differs   = look.T("The person identified is not the one that the order names. What differs: %s.", "La persona identificata non è quella indicata nell'ordine. Non corrisponde: %s.")
 	notProven = look.T("Your identification does not prove something that the order names: %s.", "La tua identificazione non dimostra un dato indicato nell'ordine: %s.")

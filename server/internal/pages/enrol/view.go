@@ -36,7 +36,7 @@ type view struct {
 	Ended       bool     // it was cancelled
 	Provider    string   // of a remote key
 	Choices     []string // credentials there
-	Delegates   bool     // somebody else may use the key
+	Delegates   bool     // another person may use the key
 	SendCode    string   // where a one-time password is asked for; empty: nowhere
 	Sent        bool     // one was
 	Owner       string

@@ -36,7 +36,7 @@ func (s *Site) funcs(l paper.Lang) template.FuncMap {
 		},
 		"when":    func(at time.Time) template.HTML { return l.Moment(at, l.Zone(s.Zone)) },
 		"day":     func(at time.Time) template.HTML { return day(at, l.Day(at, l.Zone(s.Zone))) },
-		"line":    visible.Line, // a text of strangers
+		"line":    visible.Line, // untrusted text
 		"number":  func(n any) string { return Number(l, n) },
 		"size":    l.Size,
 		"field":   make1[Field],
@@ -123,7 +123,7 @@ type Empty struct{ Title, Text, Link, Go string }
 type Pager struct {
 	Previous, Next string
 	First, Last    int // of what is shown, from 1
-	Total          int // 0 where nobody counted
+	Total          int // 0 if not counted
 }
 
 // make1 fills in a component from names and values; a name that it has not is

@@ -41,9 +41,9 @@ type Options struct {
 	Log     *slog.Logger
 	// JSON answers a refusal to a client that asked for JSON.
 	JSON func(http.ResponseWriter, *http.Request, error)
-	// Doors are the pages that this server has, as the head of a page links to
+	// Sections are the pages that this server has, as the head of a page links to
 	// them.
-	Doors []Door
+	Sections []Section
 	// Operator is who runs the server, for pages of private persons.
 	Operator Operator
 	// Artwork are static files with the logos of SPID and CIE, by method: the
@@ -67,8 +67,8 @@ type Site struct {
 	own    *Set
 }
 
-// Door is an entrance: a link in the head of every page, and a card at "/".
-type Door struct {
+// Section is a part of the site: a link in the head of every page, and a card at "/".
+type Section struct {
 	Path        string
 	Name, About Text
 }
@@ -124,27 +124,27 @@ func (s *Site) Set(from fs.FS) *Set {
 // Head is what the layout shows around a page. A page's own struct embeds it.
 type Head struct {
 	Title   Text
-	Door    string   // the path of the door that the page is behind
+	Section string   // the path of the section that the page belongs to
 	Scripts []string // modules that the page loads
 	Styles  []string // further style sheets
-	Nav     []Link   // a second row, for pages behind a door
+	Nav     []Link   // a second row, for the pages of a section
 	Who     string   // who is signed in
 	Leave   string   // where one logs out
 	Alert   Text     // what went wrong, or was refused
 	Code    int      // of the fault, for tests and telephone calls
 	Wide    bool     // a map, a table: as wide as the window
-	// Private: for somebody who has nothing to do with this server but what they are
-	// asked for here. The head names the operator, the foot links to its notices.
+	// Private is for people who have nothing to do with this server except for what they are asked
+	// to do here. The head names the operator, the foot links to its notices.
 	Private   bool
 	Plain     bool     // without head
 	Logo      string   // address of another logo than the operator's
 	Sheet     string   // address of a style sheet of this page's own
 	Ancestors []string // origins that may frame the page
 
-	Lang    paper.Lang
-	Sandbox bool
-	Version string
-	Doors   []Door
+	Lang     paper.Lang
+	Sandbox  bool
+	Version  string
+	Sections []Section
 	Operator
 	Switch string // the address of this page in the other language
 	Assets string // the folder of static files, with their version
@@ -184,7 +184,7 @@ func Headers(w http.ResponseWriter) {
 // Render answers with a page. A policy that was set before stays.
 func (s *Set) Render(w http.ResponseWriter, r *http.Request, status int, name string, p Page) {
 	h := p.head()
-	h.Lang, h.Sandbox, h.Version, h.Doors = Language(r), s.site.Sandbox, s.site.Version, s.site.Doors
+	h.Lang, h.Sandbox, h.Version, h.Sections = Language(r), s.site.Sandbox, s.site.Version, s.site.Sections
 	h.Operator = s.site.Operator
 	other := paper.Italian
 	if h.Lang == paper.Italian {

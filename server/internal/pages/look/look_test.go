@@ -21,7 +21,7 @@ type shown struct {
 }
 
 func testSet() (*Site, *Set) {
-	site := NewSite(Options{Sandbox: true, Version: "v1", Doors: []Door{{"/check", T("Check", "Verifica"), T("a", "b")}}})
+	site := NewSite(Options{Sandbox: true, Version: "v1", Sections: []Section{{"/check", T("Check", "Verifica"), T("a", "b")}}})
 	return site, site.Set(fstest.MapFS{
 		"page/hello.html": {Data: []byte(`{{define "hello"}}{{template "top" .}}<h1>{{say .Title}}</h1>{{template "problem" .}}
 <p id="name">{{t "Hello %s" "Ciao %s" .Name}}</p>{{when .At}}
@@ -53,7 +53,7 @@ func body(t *testing.T, r *http.Response) string {
 func TestRender(t *testing.T) {
 	_, set := testSet()
 	serve := func(w http.ResponseWriter, r *http.Request) {
-		set.Render(w, r, http.StatusOK, "hello", &shown{Head: Head{Title: T("A page", "Una pagina"), Door: "/check"}, Name: `<img src=x onerror=alert(1)>"`, At: time.Date(2026, 11, 1, 9, 5, 0, 0, time.UTC)})
+		set.Render(w, r, http.StatusOK, "hello", &shown{Head: Head{Title: T("A page", "Una pagina"), Section: "/check"}, Name: `<img src=x onerror=alert(1)>"`, At: time.Date(2026, 11, 1, 9, 5, 0, 0, time.UTC)})
 	}
 	for _, c := range []struct{ target, header, cookie, want string }{
 		{"/hello", "it-IT,it;q=0.9,en;q=0.8", "", "it"},

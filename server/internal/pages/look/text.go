@@ -20,8 +20,8 @@ type Text struct{ English, Italian string }
 // T is a text in both languages; both are literals.
 func T(english, italian string) Text { return Text{english, italian} }
 
-// Same is a text that is the same in both languages: a name, a term of a
-// standard, what somebody else wrote.
+// Same is a text that is the same in both languages: a name, a term of a standard, a text of a
+// user.
 func Same(text string) Text { return Text{text, text} }
 
 // In is the text in a language.
@@ -45,13 +45,13 @@ type said struct{ Text }
 
 func (s said) Error() string { return s.English }
 
-// Refusal is a fault that a page tells in both languages.
+// Refusal is a fault with its text in both languages.
 func Refusal(code fault.Code, t Text) *fault.Error {
 	return fault.New(code, "%s", t.English).Because(said{t})
 }
 
-// Sentence says an error in both languages. What is no fault is an accident, of
-// which nothing is told.
+// Sentence is the text of an error in both languages. An error that is no fault is an accident,
+// whose cause is not shown.
 func Sentence(err error) Text {
 	var both said
 	var f *fault.Error

@@ -82,8 +82,8 @@ func (p *Pages) limited(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// compressed lets a handler answer in gzip to those who take it. Nothing on these
-// pages is secret, so its length tells nothing.
+// compressed lets a handler answer in gzip to those who take it. Nothing on these pages is secret,
+// so its length reveals nothing.
 func compressed(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept-Encoding")
@@ -206,7 +206,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := &request{page: &page{Q: q.Get("q"), Source: omi.Attribution, Semester: q.Get("semester"), Address: q.Get("address")}, set: set, lang: look.Language(r), draws: r.Header.Get(part) == ""}
-	v.Head = look.Head{Title: look.T("Property values on the map", "Quotazioni immobiliari sulla mappa"), Door: "/map", Scripts: []string{"map.js"}, Styles: []string{"map.css"}, Wide: true}
+	v.Head = look.Head{Title: look.T("Property values on the map", "Quotazioni immobiliari sulla mappa"), Section: "/map", Scripts: []string{"map.js"}, Styles: []string{"map.css"}, Wide: true}
 	v.Legend = legend(v.lang)
 	v.ctx, v.finder, v.addresses = r.Context(), p.finder, p.finder.HasAddresses() || p.finder.Locates()
 	v.Addressed, v.Sorted, v.compare = v.addresses, q.Get("sort") == "price", q["compare"][:min(len(q["compare"]), mostCompared)]

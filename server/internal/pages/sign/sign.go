@@ -241,7 +241,7 @@ func (p *Pages) render(w http.ResponseWriter, r *http.Request, v *people.Visit, 
 	p.set.Render(w, r, status, "sign", x)
 }
 
-// end is what the page does once it is over: a page in a frame tells so, and the
+// end sets what the page does once it is over: in a frame it informs the parent window, and the
 // browser that made the last click goes where the request says.
 func (p *Pages) end(w http.ResponseWriter, r *http.Request, x *view, v *people.Visit) {
 	if !x.Over {
@@ -263,8 +263,8 @@ func (p *Pages) end(w http.ResponseWriter, r *http.Request, x *view, v *people.V
 	}
 }
 
-// leaveAfter is how many seconds a page that is over stays: the parent window is told,
-// and the person sees that it worked.
+// leaveAfter is how many seconds a page that is over stays: the parent window is informed, and the
+// person sees that it worked.
 const leaveAfter = 3
 
 // sentence says what was refused, and its number.
@@ -314,7 +314,7 @@ func (p *Pages) act(do func(http.ResponseWriter, *http.Request, *people.Visit) e
 		if status >= http.StatusInternalServerError {
 			p.Log.ErrorContext(r.Context(), "signer's page", "error", err)
 		}
-		// Somebody else may have gone on meanwhile: the page shows what is now.
+		// Another request may have changed the state meanwhile: the page shows what is now.
 		if again, found := p.People.Find(r.Context(), r.PathValue("record"), r.PathValue("secret")); found == nil {
 			p.arrive(r, again)
 			v = again

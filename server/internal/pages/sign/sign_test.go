@@ -166,7 +166,7 @@ func pageOf(t testing.TB, s *script) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := look.NewSite(look.Options{Operator: look.Operator{Name: "Studio Rossi", Privacy: "https://rossi.example/privacy", Terms: "https://rossi.example/terms"}, Doors: []look.Door{{Path: "/console/", Name: look.Same("Console")}}})
+	site := look.NewSite(look.Options{Operator: look.Operator{Name: "Studio Rossi", Privacy: "https://rossi.example/privacy", Terms: "https://rossi.example/terms"}, Sections: []look.Section{{Path: "/console/", Name: look.Same("Console")}}})
 	p := New(site, Options{People: s, Drawer: d, Guard: guard, Log: slog.New(slog.DiscardHandler)})
 	mux := http.NewServeMux()
 	mux.Handle("/sign/", p)
@@ -238,7 +238,7 @@ func TestStates(t *testing.T) {
 				}
 			}
 			if strings.Contains(body, "<b>Prova") || strings.Contains(body, "<one>") || strings.Contains(body, "Console") || strings.Contains(body, "/docs") {
-				t.Errorf("%s: markup of a name, or a door", name)
+				t.Errorf("%s: markup of a name, or a section", name)
 			}
 			if !strings.Contains(body, "Studio Rossi") || !strings.Contains(body, "https://rossi.example/privacy") {
 				t.Errorf("%s: no operator", name)
@@ -332,8 +332,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// The policy names who may frame the page, and nobody else; the cookie is one that a
-// frame keeps.
+// The policy names only the sites that may frame the page; the cookie is one that a frame keeps.
 func TestFramed(t *testing.T) {
 	t.Parallel()
 	s := &script{now: people.Now{Over: true, Signed: true, State: ledger.PersonSigned}}

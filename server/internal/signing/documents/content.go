@@ -108,14 +108,14 @@ func (x *Set) beginning(src ades.Source) (longest *content) {
 
 var compareBuffers = sync.Pool{New: func() any { return new([2][16 << 10]byte) }}
 
-// begins tells whether a document begins with all of another.
+// begins reports whether a document begins with all of another.
 func begins(whole, part ades.Source) bool {
 	if whole.Size() < part.Size() {
 		return false
 	}
-	room := compareBuffers.Get().(*[2][16 << 10]byte)
-	defer compareBuffers.Put(room)
-	a, b := &room[0], &room[1]
+	bufs := compareBuffers.Get().(*[2][16 << 10]byte)
+	defer compareBuffers.Put(bufs)
+	a, b := &bufs[0], &bufs[1]
 	for at := int64(0); at < part.Size(); at += int64(len(a)) {
 		n := min(int64(len(a)), part.Size()-at)
 		if k, _ := part.ReadAt(a[:n], at); k < int(n) {

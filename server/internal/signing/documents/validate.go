@@ -63,8 +63,8 @@ func (x *Set) Validate(ctx context.Context) error {
 	return x.validateSeveral(ctx)
 }
 
-// refuseStatement refuses to sign what identifies a person: with a key that its
-// callers have used here, that would be evidence of nobody.
+// refuseStatement refuses to sign a statement of identification: with a key that callers use here,
+// it would be no evidence of who signed.
 func (x *Set) refuseStatement(ctx context.Context, d *document) error {
 	if d.no != nil {
 		return nil
@@ -205,8 +205,7 @@ func (x *Set) check(it *Item, d *document) error {
 	return Unsignable(it.Index, err)
 }
 
-// Unsignable turns what a format says of a document into the record's error
-// 113.
+// Unsignable turns a format's error about a document into the record's error 113.
 func Unsignable(index int, err error) error {
 	if err == nil {
 		return nil

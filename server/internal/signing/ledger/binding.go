@@ -90,7 +90,7 @@ func (s *Ledger) Keep(ctx context.Context, tx *store.Tx, r *Record, secrets *Sec
 
 var errOtherDocument = errors.New("signing: the stored document is not the one of the record")
 
-// Holds compares a stored document with what its record says of it.
+// Holds compares a stored document with its record.
 func (f *File) Holds(b *blob.Reader) error {
 	if f.SHA256 != "" && f.SHA256 != hexOf(b.SHA256[:]) {
 		return errors.Join(errOtherDocument, b.Close())

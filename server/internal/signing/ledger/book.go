@@ -36,8 +36,8 @@ func (Book) Has(ctx context.Context, q store.Querier, ids []any) ([]string, erro
 	return append(found, erased...), err
 }
 
-// bookRow is what a record says of itself, with what the log tells of the key
-// that it was signed with.
+// bookRow is what a record states about itself, with what the log records of the key that it was
+// signed with.
 type bookRow struct {
 	*Record
 	ledger     *Ledger
@@ -221,9 +221,8 @@ func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string { //nolint
 	return b.usesFit(t)
 }
 
-// usesFit holds the intents against the uses of the key that the log tells of. Of
-// a record that was signed as many led to its document as its end says, and where it
-// was taken over those that it names.
+// usesFit compares the intents with the uses of the key in the log. In a record that was signed, as
+// many of them led to its document as its end says, and, if it was taken over, those that it names.
 func (b *bookRow) usesFit(t *history) string {
 	if b.ByPeople() {
 		return b.actsFit(t)

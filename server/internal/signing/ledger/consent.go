@@ -9,7 +9,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// What a record waits for when its certificate asks for a second token's word.
+// The states of an approval, which a record needs if its certificate asks for a second token's
+// consent.
 const (
 	ApprovalWaiting = "WAITING"
 	ApprovalGiven   = "APPROVED"

@@ -17,7 +17,7 @@ import (
 // Events carry what is needed to repeat each step by technical means: digests,
 // certificates, algorithms, tokens. They never carry a secret.
 
-// Events are what the log tells of one record.
+// Events makes the log's entries for one record.
 type Events struct {
 	Record      *Record
 	Certificate *enroll.Certificate // nil until it is known
@@ -25,8 +25,8 @@ type Events struct {
 	alike *audit.Recurring // nil until one is written
 }
 
-// recurring is what the events of all records of a certificate repeat: 4 of the
-// 6 kB that a record has to tell.
+// recurring is what the events of all records of a certificate repeat: 4 of the 6 kB of a record's
+// events.
 func (e *Events) recurring() *audit.Recurring {
 	if c := e.Certificate; e.alike == nil && c != nil && len(c.DER) > 0 {
 		text := fmt.Appendf(nil, `"certificateSerialNumber":"%s","number":0,"certificate":"%s","credential":"`, c.Serial, c.ID)
@@ -44,7 +44,7 @@ func (e *Events) Event(kind, text string, detail any) audit.Event {
 	return audit.Event{Account: e.Record.AccountID, Record: e.Record.ID, Kind: kind, Log: text, Detail: detail, Recurring: e.recurring()}
 }
 
-// Requested tells of a request and its documents; place is where a remote one is.
+// Requested logs a request and its documents; place is where a remote one is.
 func (e *Events) Requested(place func(i int) string) []audit.Event {
 	r := e.Record
 	asked := map[string]any{
@@ -70,7 +70,7 @@ func (e *Events) inputEvent(f *File) audit.Event {
 	return e.Event("input", fmt.Sprintf("input document %d with MD5 %s and SHA-256 %s", f.Position, f.MD5, f.SHA256), detailOf(f))
 }
 
-// fileDetail is what the log tells of a document.
+// fileDetail is the log's entry for a document.
 type fileDetail struct {
 	ID       string `json:"id"`
 	Index    int    `json:"index"`
@@ -84,8 +84,8 @@ func detailOf(f *File) fileDetail {
 	return fileDetail{ID: f.ID, Index: f.Position, MD5: f.MD5, MimeType: f.MimeType, SHA256: f.SHA256, Size: f.Size}
 }
 
-// Validated tells of what is to be signed, and of the inputs that were fetched
-// since the record was stored.
+// Validated logs what is to be signed, and the inputs that were fetched since the record was
+// stored.
 func (e *Events) Validated(fetched []*File) []audit.Event {
 	r := e.Record
 	var all []audit.Event
@@ -103,14 +103,14 @@ func (e *Events) Validated(fetched []*File) []audit.Event {
 	return append(all, e.Event("validation", fmt.Sprintf("%d documents validated", len(r.Inputs)), now))
 }
 
-// validated is what the log tells of a record that was validated.
+// validated is the log's entry for a record that was validated.
 type validated struct {
 	*fileDetail
 	Type      string `json:"type"`
 	UpdatedAt int64  `json:"updatedAt"`
 }
 
-// KeyUsed tells of one use of a key, which is at a provider where one is named.
+// KeyUsed logs one use of a key, which is at a provider where one is named.
 func (e *Events) KeyUsed(to intent.Intent, credential, provider string) audit.Event {
 	text := "private key used"
 	if provider != "" {
@@ -134,7 +134,7 @@ type keyUse struct {
 	At          int64  `json:"at"` // when it was permitted
 }
 
-// ending is what the log tells of a record that has ended, beside its text.
+// ending is the log's entry for a record that has ended, beside its text.
 type ending struct {
 	Ended string `json:"ended"` // digest of what the record is from then on
 	Uses  int    `json:"uses"`  // of the key that led to it
@@ -159,27 +159,27 @@ func (r *Record) ended() string {
 	return digestOf(all...)
 }
 
-// Signed tells of the signed document, and of how many uses of the key led to it;
-// intents where others had the record before.
+// Signed logs the signed document, and how many uses of the key led to it; intents where others had
+// the record before.
 func (e *Events) Signed(uses int, intents []string) audit.Event {
 	r := e.Record
 	s := r.Signed
 	return e.Event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), signedDetail{detailOf(s), ending{r.ended(), uses, intents}})
 }
 
-// Failed tells of a record that ended in error.
+// Failed logs a record that ended in error.
 func (e *Events) Failed() audit.Event {
 	r := e.Record
 	return e.Event("error", fmt.Sprintf("ended in error %d: %s", r.ErrorNumber, r.ErrorMessage), ending{Ended: r.ended()})
 }
 
-// signedDetail is what the log tells of a signed document.
+// signedDetail is the log's entry for a signed document.
 type signedDetail struct {
 	fileDetail
 	ending
 }
 
-// Signature tells of the signature over one document and its time-stamps.
+// Signature logs the signature over one document and its time-stamps.
 func (e *Events) Signature(out *rogito.Signed, level, achieved string, index int) []audit.Event {
 	text := "signed with " + out.Signature.Algorithm.Name
 	if achieved != "" {

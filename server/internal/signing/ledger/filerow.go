@@ -41,9 +41,8 @@ func (r *fileRow) file() *File {
 	return f
 }
 
-// usualName is how a document is called that nobody has named: an input by its
-// digest, as clients know it, what was signed by its record. One that was not
-// fetched yet has none.
+// usualName is the name of a document that was given none: for an input its digest, as clients know
+// it, for an output its record. An input that was not fetched yet has none.
 func (f *File) usualName(record string) string {
 	switch {
 	case f.MD5 == "":

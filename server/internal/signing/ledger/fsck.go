@@ -24,8 +24,8 @@ type kept struct {
 
 func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.Role, k.record) }
 
-// Check checks the files of every record, or of so many of the latest, and tells of those that
-// are missing or changed. Quick only asks whether they exist; otherwise every byte is read. It
+// Check checks the files of every record, or of so many of the latest, and calls tell for those
+// that are missing or changed. Quick only asks whether they exist; otherwise every byte is read. It
 // returns the number of files.
 func (s *Ledger) Check(ctx context.Context, quick bool, latest int, tell func(string)) (int, error) {
 	n, after := 0, kept{File: &File{}}

@@ -11,8 +11,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// retained is what the log says of deleted documents: until when they were to be kept, as the
-// row said then.
+// retained is the log's entry for deleted documents: until when they were to be kept, as the row
+// said at the time.
 type retained struct {
 	Until int64 `json:"until"`
 }

@@ -11,7 +11,7 @@ import (
 // names the other.
 const KindRetry = "retry"
 
-// Retried tells the log that what one record left unsigned became another.
+// Retried logs that the unsigned rest of one record became another record.
 func (s *Ledger) Retried(ctx context.Context, old, rest *Record) error {
 	return s.DB.Write(ctx, func(tx *store.Tx) error {
 		return s.Audit.Append(ctx, tx,
@@ -20,7 +20,7 @@ func (s *Ledger) Retried(ctx context.Context, old, rest *Record) error {
 	})
 }
 
-// Retry is what the log tells of it.
+// Retry is the log's entry for it.
 type Retry struct {
 	Next   string `json:"next,omitempty"`
 	Before string `json:"before,omitempty"`

@@ -64,7 +64,7 @@ var (
 	// isWaitSign: what will be signed is known.
 	isWaitSign    = stateIs(func(s State) bool { return s == WaitSign })
 	isWaitSigners = stateIs(func(s State) bool { return s == WaitSigners })
-	// workable: it waits, and for nobody's approval or signature.
+	// workable: it waits, but not for an approval or a person's signature.
 	workable = isWaiting + ` and not (` + isWaitSign + ` and approval = 'WAITING') and not (` + isWaitSigners + ` and acts = 0)`
 )
 

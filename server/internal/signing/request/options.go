@@ -25,13 +25,11 @@ import (
 
 // Options of a signature request, as they are used: defaults filled in.
 //
-// This struct is the one table of options. A line tells the name on the wire
-// (json), the formats that have the option (for; none: all of them, and every
-// record shows it), the words it may have (enum), how long it may be (max), what
-// else is asked of it (rule, by its name in rules), and what it means (doc). The
-// parser, the schemas of the API and what a record shows follow from it. What is
-// secret is not stored with the rest and never shown (json "-", its name in
-// option).
+// This struct is the one table of options. A line gives the name on the wire (json), the formats
+// that have the option (for; none: all of them, and every record shows it), the words it may have
+// (enum), how long it may be (max), what else is asked of it (rule, by its name in rules), and what
+// it means (doc). The parser, the schemas of the API and what a record shows follow from it. What
+// is secret is not stored with the rest and never shown (json "-", its name in option).
 type Options struct {
 	AsyncValidation bool         `json:"asyncDocumentsValidation" doc:"answer WAIT_VALIDATION at once and validate later"`
 	AsyncSignature  bool         `json:"asyncSignature" doc:"answer WAIT_SIGN at once and sign later"`

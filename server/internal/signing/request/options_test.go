@@ -28,7 +28,7 @@ func parsed(t *testing.T, text string) (Options, error) {
 	}})
 }
 
-// A one-time password has its type, whoever asks for it; null is none.
+// A one-time password must have its type, whatever the caller; null means none.
 func TestOneTimePasswordHasItsType(t *testing.T) {
 	spool := upload.New(t.TempDir(), upload.Limits{})
 	t.Cleanup(func() { spool.Close() })

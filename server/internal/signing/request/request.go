@@ -257,7 +257,7 @@ func (p *parser) input(v jsontext.Value) (Input, error) {
 	return Input{}, errors.New("must be a string or an object")
 }
 
-// guess tells the three kinds of strings apart.
+// guess distinguishes the three kinds of strings.
 func (p *parser) guess(t upload.Text) (Input, error) {
 	if head := peek(t, 4096); strings.Contains(head, "://") {
 		return Input{From: FromRemote, Remote: fetch.Request{URL: strings.TrimSpace(head)}}, nil

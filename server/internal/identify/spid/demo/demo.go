@@ -1,6 +1,5 @@
-// Package demo is an identity provider of SPID that identifies nobody: whoever
-// comes chooses who they are. It is for developers, who walk the journey with
-// it, and for tests, whose counterpart it is: it checks requests as a real one
+// Package demo is an identity provider of SPID that does not identify: its visitors choose who they
+// are. It is for developers, to try the journey, and for tests: it checks requests as a real one
 // does and signs real answers, with a key made when it starts.
 package demo
 

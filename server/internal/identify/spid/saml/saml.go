@@ -76,7 +76,7 @@ func Value(n *xmldom.Node) (string, bool) {
 type Part struct {
 	Space, Local string
 	Need         bool
-	Into         **xmldom.Node // nil: read by nobody
+	Into         **xmldom.Node // nil: not read
 }
 
 // Take hands out the children of an element. Every child must be one of the
@@ -121,7 +121,7 @@ func Time(s string) (time.Time, error) {
 // Instant writes one.
 func Instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
-// NewID is an identifier that nobody guesses.
+// NewID is an unguessable identifier.
 func NewID() string {
 	b := make([]byte, 20)
 	_, _ = rand.Read(b) // never fails

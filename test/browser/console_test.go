@@ -76,7 +76,7 @@ func (b *tab) fill(s *server, files ...string) {
 
 // Every page of the console, in every way: nothing is too wide, axe-core finds
 // nothing, and a picture is kept.
-func TestDeskLooks(t *testing.T) {
+func TestConsoleLooks(t *testing.T) {
 	s := startServer(t)
 	file, second := letter(t, "preliminare.pdf"), letter(t, "allegato \"A\" <b>.pdf")
 	join := s.invite(t, "ada@example.org", "reviewer")
@@ -84,32 +84,32 @@ func TestDeskLooks(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", h), func(t *testing.T) {
 			b := open(t, s, h)
 			b.goTo("/console/login")
-			b.sound("desk-login")
+			b.sound("console-login")
 			b.enter(s)
-			b.sound("desk-sign-empty")
+			b.sound("console-sign-empty")
 			b.upload("#sign [name=inputDocuments]", file)
 			if !h.NoScripts {
 				b.wait("#place image")
 				b.clickAt("#place", .2, .8)
 				b.click("[data-another]")
 				b.eval("document.querySelector('#look').open = document.querySelector('#exact').open = true; ''")
-				b.sound("desk-sign")
+				b.sound("console-sign")
 			}
 			b.loading(func() { // what "Show this page" does in another tab
 				b.eval("(f => { f.action = '/console/page'; HTMLFormElement.prototype.submit.call(f) })(document.querySelector('#sign')); ''")
 			})
 			b.wait("#place")
-			b.sound("desk-page")
+			b.sound("console-page")
 			b.goTo("/console/certificates/new")
 			b.typeIn("#givenName", "Elsa")
 			b.typeIn("#surname", "Prova")
 			b.typeIn("#email", "elsa@example.org")
-			b.sound("desk-order")
+			b.sound("console-order")
 			b.loading(func() { b.click("#order button") })
 			b.wait("#holder-link")
 			b.loading(func() { b.click("#mail button") })
 			b.wait("#outbox .letter")
-			b.sound("desk-link-holder")
+			b.sound("console-link-holder")
 			b.goTo("/console/sign")
 			b.fill(s, file, second)
 			b.typeIn("#certificatePassword", "wrong")
@@ -122,32 +122,32 @@ func TestDeskLooks(t *testing.T) {
 			if b.attr("#certificatePassword", "aria-invalid") != "true" || !strings.Contains(b.text("#certificatePassword-problem"), "15") {
 				t.Errorf("%+v: what is wrong does not stand at the password", h)
 			}
-			b.sound("desk-sign-refused")
+			b.sound("console-sign-refused")
 			b.fill(s, file, second)
 			b.loading(func() { b.click("#send") })
 			b.wait("a#signed")
-			b.sound("desk-signed")
+			b.sound("console-signed")
 			id := strings.TrimPrefix(b.path(), "/console/sign/")
 			for name, address := range map[string]string{
-				"desk-record": "/console/records/" + id, "desk-certificate": "/console/records/" + id + "/certificate", "desk-records": "/console/records", "desk-records-none": "/console/records?q=nothing+has+this",
-				"desk-home": "/console/", "desk-templates": "/console/templates", "desk-people": "/console/people", "desk-sessions": "/console/sessions", "desk-token-new": "/console/account/tokens/new", "desk-join": join,
-				"desk-certificates": "/console/certificates", "desk-account": "/console/account", "desk-health": "/console/health", "desk-404": "/console/nowhere",
+				"console-record": "/console/records/" + id, "console-certificate": "/console/records/" + id + "/certificate", "console-records": "/console/records", "console-records-none": "/console/records?q=nothing+has+this",
+				"console-home": "/console/", "console-templates": "/console/templates", "console-people": "/console/people", "console-sessions": "/console/sessions", "console-token-new": "/console/account/tokens/new", "console-join": join,
+				"console-certificates": "/console/certificates", "console-account": "/console/account", "console-health": "/console/health", "console-404": "/console/nowhere",
 			} {
 				b.goTo(address)
 				b.sound(name)
 			}
 			b.goTo("/console/certificates")
 			b.loading(func() { b.click(`form[action$="/revoke"] button`) })
-			b.sound("desk-confirm")
+			b.sound("console-confirm")
 			b.goTo("/console/records")
 			b.loading(func() { b.click("header.site form button") })
-			b.sound("desk-left")
+			b.sound("console-left")
 		})
 	}
 }
 
 // An administrator looks at what was handed in, and approves of it.
-func TestDeskReview(t *testing.T) {
+func TestConsoleReview(t *testing.T) {
 	s := startServer(t)
 	var order struct {
 		Data struct{ ID, CertificateLink string }
@@ -176,9 +176,9 @@ func TestDeskReview(t *testing.T) {
 		b := open(t, s, h)
 		b.enter(s)
 		b.goTo("/console/certificates")
-		b.sound("desk-certificates-waiting")
+		b.sound("console-certificates-waiting")
 		b.loading(func() { b.click("[data-review] a") })
-		b.sound("desk-review")
+		b.sound("console-review")
 		if i == len(ways)-1 {
 			for _, what := range []string{"face", "words", "alive", "document", "data"} {
 				b.click("#check-" + what)
@@ -221,7 +221,7 @@ func (b *tab) records() string {
 
 // A person logs in, chooses a place on the page by a click, signs, downloads, and
 // what came out is valid. Clicking twice, going back and loading again sign once.
-func TestDeskSigns(t *testing.T) {
+func TestConsoleSigns(t *testing.T) {
 	s := startServer(t)
 	file := letter(t, "preliminare.pdf", 1<<20)
 	b := open(t, s, how{Lang: "it"})
@@ -295,7 +295,7 @@ func TestDeskSigns(t *testing.T) {
 }
 
 // The same without scripts, and by keyboard alone.
-func TestDeskSignsPlainly(t *testing.T) {
+func TestConsoleSignsPlainly(t *testing.T) {
 	s := startServer(t)
 	file := letter(t, "preliminare.pdf")
 	for _, h := range []how{{Lang: "it", NoScripts: true}, {Lang: "en"}} {
@@ -331,7 +331,7 @@ func TestDeskSignsPlainly(t *testing.T) {
 // A form that a browser shows in two tabs, as when one is duplicated, is carried out
 // once: both lead to the one record. Who logs in to another account in the other tab
 // signs nothing with a form of the first.
-func TestDeskTwoTabs(t *testing.T) {
+func TestConsoleTwoTabs(t *testing.T) {
 	s := startServer(t)
 	file := letter(t, "preliminare.pdf")
 	one := open(t, s, how{Lang: "it"})
@@ -371,7 +371,7 @@ func TestDeskTwoTabs(t *testing.T) {
 // 200 MB: where the limits forbid it the page says so before anything is sent, and
 // the server without holding it in memory; where they allow it the page shows how
 // far it is, and the memory stays within that of the API.
-func TestDeskLarge(t *testing.T) {
+func TestConsoleLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "enorme.bin")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -424,7 +424,7 @@ func TestDeskLarge(t *testing.T) {
 
 // Several files become one record, and of four one fails: the page says so, the rest is
 // tried again with the password that it wanted, and both are found among the records.
-func TestDeskSignsSeveral(t *testing.T) {
+func TestConsoleSignsSeveral(t *testing.T) {
 	s := startServer(t)
 	plain, err := os.ReadFile(letter(t, "enc.pdf"))
 	if err != nil {
@@ -456,7 +456,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 		b.fill(s, letter(t, "one.pdf"), letter(t, "two.pdf"), text, locked)
 		b.loading(func() { b.click("#send") })
 		b.wait("#partly")
-		b.sound("desk-signed-some")
+		b.sound("console-signed-some")
 		want := map[string]string{"it": "3 di 4 firmati", "en": "3 of 4 signed"}[h.Lang]
 		why := map[string]string{"it": "enc.pdf non è stato firmato, perché il PDF è protetto da password.", "en": "enc.pdf was not signed, because the PDF is protected by a password."}[h.Lang]
 		if got := b.text("#partly"); !strings.Contains(got, want) || !strings.Contains(got, why) {
@@ -486,7 +486,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 		if got := b.text("tr[data-id] .state"); got != want || b.count("tr[data-id]") != fmt.Sprint(i+1) {
 			t.Errorf("%+v: in the list: %q", h, got)
 		}
-		b.sound("desk-records-found")
+		b.sound("console-records-found")
 		if got := string(b.download("#table")); strings.Count(got, "\r\n") != i+2 || !strings.Contains(got, `"one.pdf + 3"`) {
 			t.Errorf("the table is %q", got)
 		}
@@ -495,7 +495,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 
 // A session that ends in the middle of the form says so; nothing is lost: with
 // scripts the form waits, without them what was chosen comes back.
-func TestDeskSessionEnds(t *testing.T) {
+func TestConsoleSessionEnds(t *testing.T) {
 	s := startServer(t)
 	file := letter(t, "preliminare.pdf")
 	token := func() (secret, id string) {
@@ -523,7 +523,7 @@ func TestDeskSessionEnds(t *testing.T) {
 	if got := b.text("[role=alert]"); !strings.Contains(got, "Accedi in un'altra scheda") {
 		t.Errorf("the form says %q", got)
 	}
-	b.shot("desk-ended")
+	b.shot("console-ended")
 	if got := b.eval("document.querySelector('#inputDocuments').files.length"); got != "1" {
 		t.Errorf("%s files are left", got)
 	}
@@ -544,7 +544,7 @@ func TestDeskSessionEnds(t *testing.T) {
 	if got := b.text("[role=alert]"); !strings.Contains(got, "was revoked") {
 		t.Errorf("the page says %q", got)
 	}
-	b.sound("desk-ended")
+	b.sound("console-ended")
 	b.typeIn("#login [name=token]", s.Sandbox.Token)
 	b.loading(func() { b.click("#login button") })
 	if x, l := b.eval("document.querySelector('#x').value"), b.eval("document.querySelector('#level').value"); x != "123" || l != "T" || b.eval("document.querySelector('#certificatePassword').value") != "" {
@@ -553,7 +553,7 @@ func TestDeskSessionEnds(t *testing.T) {
 }
 
 // The link that the command prints logs in, once.
-func TestDeskLink(t *testing.T) {
+func TestConsoleLink(t *testing.T) {
 	s := startServer(t)
 	out, err := exec.Command(servertest.Binary(t), "console", "login", "--data", s.Data).Output()
 	link := strings.TrimSpace(string(out))
@@ -562,7 +562,7 @@ func TestDeskLink(t *testing.T) {
 	}
 	b := open(t, s, how{Lang: "it"})
 	b.goTo(link)
-	b.sound("desk-link")
+	b.sound("console-link")
 	b.loading(func() { b.click("main form button") })
 	if got := b.path(); got != "/console/" {
 		t.Errorf("the link leads to %s", got)

@@ -10,10 +10,10 @@ import (
 )
 
 // fillMembers has a person in the console, and one who is invited.
-func (x *rowsTried) fillMembers(room *server.Server) {
+func (x *rowsTried) fillMembers(srv *server.Server) {
 	ctx := context.Background()
 	link := func(email string) string {
-		i, err := room.ConsoleInvite(ctx, email, "", "reader", "")
+		i, err := srv.ConsoleInvite(ctx, email, "", "reader", "")
 		if err != nil {
 			x.T.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func (x *rowsTried) personVisits() error {
 	return nil
 }
 
-// opensInvitation is somebody who was invited.
+// opensInvitation is a person who was invited.
 func (x *rowsTried) opensInvitation() error {
 	resp, err := http.Get(x.URL + x.invited)
 	if err != nil {
