@@ -80,6 +80,7 @@ omi                         internal/atomicfile internal/geo internal/limits int
 
 server/internal/fault
 server/internal/hint
+server/internal/sentence    internal/redact server/internal/fault
 server/internal/span
 server/internal/upload      ades server/internal/fault
 server/internal/disk        server/internal/fault
@@ -99,7 +100,7 @@ server/internal/soap        internal/* server/internal/remote
 server/internal/arss        internal/* server/internal/remote server/internal/soap
 server/internal/sws         internal/* server/internal/remote server/internal/soap
 server/internal/csc/client         internal/* server/internal/remote
-server/internal/audit       ades tsp internal/atomicfile internal/memo server/internal/disk server/internal/fault server/internal/store
+server/internal/audit       ades tsp internal/atomicfile internal/memo server/internal/disk server/internal/fault server/internal/store server/internal/sentence
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/remote server/internal/store
 server/internal/callback    server/internal/disk server/internal/fault internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store server/internal/span server/internal/audit
 server/internal/mail        internal/atomicfile server/internal/job
@@ -107,14 +108,14 @@ server/internal/geocode     internal/fetch
 server/internal/sms         internal/atomicfile internal/fetch
 server/internal/mail/mailtest
 server/internal/authority   server/internal/audit ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
-server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
+server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault server/internal/sentence
 server/internal/identify/identifytest  . ades xades internal/ca
-server/internal/identify/cns  ades policy report trust internal/pkix server/internal/identify
+server/internal/identify/cns  ades policy report trust internal/pkix server/internal/identify server/internal/sentence
 server/internal/identify/cns/demo
 server/internal/identify/spid/saml  internal/pkix internal/xmldom internal/xmldsig
-server/internal/identify/spid       internal/pkix internal/xmldom internal/xmldsig server/internal/identify server/internal/identify/spid/saml
+server/internal/identify/spid       internal/pkix internal/xmldom internal/xmldsig server/internal/identify server/internal/identify/spid/saml server/internal/sentence
 server/internal/identify/spid/demo  internal/pkix internal/xmldom server/internal/identify/spid server/internal/identify/spid/saml
-server/internal/identify/cie  server/internal/fault internal/fetch server/internal/identify server/internal/identify/cie/jwt
+server/internal/identify/cie  server/internal/fault internal/fetch server/internal/identify server/internal/identify/cie/jwt server/internal/sentence
 server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/demo  server/internal/identify/cie server/internal/identify/cie/demo server/internal/identify/cns server/internal/identify/cns/demo server/internal/identify/spid server/internal/identify/spid/demo
@@ -134,7 +135,7 @@ server/internal/pages/look  report internal/visible server/internal/fault report
 server/internal/pages/consent  server/internal/pages/look server/internal/fault server/internal/csc/server server/internal/api
 server/internal/pages/sign  internal/draw internal/fetch internal/memo server/internal/enroll server/internal/fault server/internal/identify server/internal/pages/look server/internal/people server/internal/signing/ledger
 server/internal/pages/enrol     ades report internal/film internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload server/internal/remote
-server/internal/pages/console  internal/finding server/internal/people report internal/draw internal/visible server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request server/internal/billing server/internal/money server/internal/member server/internal/member/passkey
+server/internal/pages/console  internal/finding server/internal/people report internal/draw internal/visible server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper server/internal/signing/ledger server/internal/signing/request server/internal/billing server/internal/money server/internal/member server/internal/member/passkey server/internal/sentence
 server/internal/pages/omimap  omi report server/internal/api server/internal/pages/look server/internal/fault report/paper
 server/internal/peer
 server/internal/logging     internal/redact server/internal/fault server/internal/span
@@ -152,7 +153,7 @@ server/internal/monitor     report internal/redact server/internal/fault server/
 server/internal/memory
 server/internal/memory/memorytest
 server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store server/internal/billing server/internal/money server/internal/remote
-server/internal/doctor      tsl internal/pkix internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request server/internal/remote
+server/internal/doctor      tsl internal/pkix server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request server/internal/remote server/internal/sentence
 server                      internal/draw internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 server/servertest           server/internal/disk
 server/servertest/sitetest  . ades adestest internal/* server server/internal/* server/servertest test/*

@@ -94,7 +94,7 @@ func TestAuditIsExportedToABucket(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	s.Config.Audit.Export = strings.Replace(at, "s3://", "s3://no-such-", 1)
-	if f := s.Examine(true)["audit export"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "no-such-") {
+	if f := s.Examine(true)["audit export"]; f.State != doctor.FindingBad || !strings.Contains(f.Text.String(), "no-such-") {
 		t.Errorf("%+v", f)
 	}
 }

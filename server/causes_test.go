@@ -26,7 +26,7 @@ func TestMissingBucketIsNamed(t *testing.T) {
 	}
 	found := server.Doctor(t.Context(), cfg, server.DoctorOptions{})
 	last := found[len(found)-1]
-	if last.Part != "blobs" || last.State != doctor.FindingBad || !strings.Contains(last.Text, "not-made-yet") || !strings.Contains(last.Advice, "bucket") {
+	if last.Part != "blobs" || last.State != doctor.FindingBad || !strings.Contains(last.Text.String(), "not-made-yet") || !strings.Contains(last.Advice.String(), "bucket") {
 		t.Errorf("the doctor says %+v", last)
 	}
 	for _, f := range found {

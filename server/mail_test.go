@@ -141,7 +141,7 @@ func TestDoctorTriesMail(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	s.Config.Mail.Server = "127.0.0.1:9"
-	if f := s.Examine(true)["mail"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "127.0.0.1:9") || strings.Contains(f.Text, "canary") {
+	if f := s.Examine(true)["mail"]; f.State != doctor.FindingBad || !strings.Contains(f.Text.String(), "127.0.0.1:9") || strings.Contains(f.Text.String(), "canary") {
 		t.Errorf("%+v", f)
 	}
 	if len(office.Letters) > 0 {

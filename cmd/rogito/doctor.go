@@ -49,7 +49,7 @@ func (c *doctorCommand) Run(s *session) error {
 		}
 		s.state(f)
 		s.printf("%-14s %s\n", f.Part, f.Text)
-		if f.Advice != "" {
+		if !f.Advice.IsZero() {
 			s.printf("%-8s %-14s → %s\n", "", "", f.Advice)
 		}
 	}

@@ -448,7 +448,7 @@ func TestGoingOn(t *testing.T) {
 			t.Errorf("since the last checkpoint: %+v, %v", r, r.Bad)
 		}
 		r := verify(audit.SinceProved)
-		if r.Bad != nil || r.From != 600 || r.Entries != 31 || !strings.Contains(strings.Join(r.Unproved, "\n"), "600 entries and their records were not read again") {
+		if r.Bad != nil || r.From != 600 || r.Entries != 31 || !strings.Contains(fmt.Sprint(r.Unproved), "600 entries and their records were not read again") {
 			t.Errorf("since the last proof: %+v, %v", r, r.Bad)
 		}
 		if r := verify(audit.SinceProved); r.Bad != nil || r.From != 626 {

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,11 +59,11 @@ func TestAuditBucketWitness(t *testing.T) {
 	}
 	gone := second.Config
 	gone.Audit.Bucket = ""
-	if res := verifyAll(t, gone); res.Bad != nil || !strings.Contains(strings.Join(res.Unproved, "\n"), "witness in a bucket: not configured") {
+	if res := verifyAll(t, gone); res.Bad != nil || !strings.Contains(fmt.Sprint(res.Unproved), "witness in a bucket: not configured") {
 		t.Errorf("without the bucket: %v %v", res.Bad, res.Unproved)
 	}
 	gone.Audit.Bucket = "s3://nobody?endpoint=http://127.0.0.1:1"
-	if res := verifyAll(t, gone); res.Bad != nil || !strings.Contains(strings.Join(res.Unproved, "\n"), "cannot be asked") {
+	if res := verifyAll(t, gone); res.Bad != nil || !strings.Contains(fmt.Sprint(res.Unproved), "cannot be asked") {
 		t.Errorf("with a bucket that is away: %v %v", res.Bad, res.Unproved)
 	}
 }

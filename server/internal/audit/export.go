@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"rogito.dev/rogito/server/internal/sentence"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -155,11 +156,11 @@ func VerifyExport(key string, check TokenCheck, parts ...io.Reader) (*Result, er
 	}
 	all.Proved = append(all.Proved, fmt.Sprintf("%d entries are unchanged and in their order up to the end of the export, signed by its key", all.Entries))
 	if all.From > 0 {
-		all.Unproved = append(all.Unproved, fmt.Sprintf("the first %d entries: they are in earlier exports, whose checkpoint this one goes on from", all.From))
+		all.Unproved = append(all.Unproved, sentence.New("the first %d entries: they are in earlier exports, whose checkpoint this one goes on from", all.From))
 	}
-	all.Unproved = append(all.Unproved, "that the log has no more entries than the export, and that the records fit: this only the live log can tell")
+	all.Unproved = append(all.Unproved, sentence.New("that the log has no more entries than the export, and that the records fit: this only the live log can tell"))
 	if !given {
-		all.Unproved = append(all.Unproved, "whose key it is: compare it with /pki/audit.pub (--key)")
+		all.Unproved = append(all.Unproved, sentence.New("whose key it is: compare it with /pki/audit.pub (--key)"))
 	}
 	return &all, nil
 }

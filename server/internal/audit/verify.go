@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"rogito.dev/rogito/server/internal/sentence"
 )
 
 // TokenCheck checks that a time-stamp token is over a SHA-256 digest and
@@ -18,17 +20,17 @@ type TokenCheck func(token, digest []byte) error
 // Result of a verification. Bad is nil when nothing speaks against the log;
 // Unproved says what could not be looked at, or by nobody.
 type Result struct {
-	Entries     int64      `json:"entries"`
-	From        int64      `json:"from,omitempty"` // entries before it were not read
-	Pending     int64      `json:"pending"`        // not in the tree yet
-	Erased      int64      `json:"erased"`
-	Records     int64      `json:"records"` // compared with their events
-	Checkpoints int        `json:"checkpoints"`
-	Stamped     int        `json:"stamped"`
-	Witnesses   []*Witness `json:"witnesses,omitempty"`
-	Bad         *Fault     `json:"bad,omitempty"`
-	Proved      []string   `json:"proved"`
-	Unproved    []string   `json:"unproved"`
+	Entries     int64               `json:"entries"`
+	From        int64               `json:"from,omitempty"` // entries before it were not read
+	Pending     int64               `json:"pending"`        // not in the tree yet
+	Erased      int64               `json:"erased"`
+	Records     int64               `json:"records"` // compared with their events
+	Checkpoints int                 `json:"checkpoints"`
+	Stamped     int                 `json:"stamped"`
+	Witnesses   []*Witness          `json:"witnesses,omitempty"`
+	Bad         *Fault              `json:"bad,omitempty"`
+	Proved      []string            `json:"proved"`
+	Unproved    []sentence.Sentence `json:"unproved"`
 }
 
 // Fault is the first entry that is not what it was.
@@ -284,8 +286,8 @@ func (v *verification) proved(format string, args ...any) {
 	v.res.Proved = append(v.res.Proved, fmt.Sprintf(format, args...))
 }
 
-func (v *verification) unproved(format string, args ...any) {
-	v.res.Unproved = append(v.res.Unproved, fmt.Sprintf(format, args...))
+func (v *verification) unproved(form sentence.Form, args ...any) {
+	v.res.Unproved = append(v.res.Unproved, sentence.New(form, args...))
 }
 
 // explain lists what supports a good result, and what it does not cover.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/sentence"
 )
 
 // A witness keeps checkpoints out of reach of those who can write to the database. Each
@@ -213,14 +214,14 @@ func parseWitness(line []byte) (*Checkpoint, error) {
 
 // Witness is what one of them can say, for a verification.
 type Witness struct {
-	Name        string `json:"name"`
-	Configured  bool   `json:"configured"`
-	Checkpoints int    `json:"checkpoints"`
-	Stamped     int    `json:"stamped"` // by an outside authority
-	Unreadable  int    `json:"unreadable,omitempty"`
-	Problem     string `json:"problem,omitempty"` // why it cannot be asked
-	Size        int64  `json:"size"`              // entries that its last checkpoint covers
-	Time        int64  `json:"time"`              // of that
+	Name        sentence.Sentence `json:"name"`
+	Configured  bool              `json:"configured"`
+	Checkpoints int               `json:"checkpoints"`
+	Stamped     int               `json:"stamped"` // by an outside authority
+	Unreadable  int               `json:"unreadable,omitempty"`
+	Problem     string            `json:"problem,omitempty"` // why it cannot be asked
+	Size        int64             `json:"size"`              // entries that its last checkpoint covers
+	Time        int64             `json:"time"`              // of that
 
 	points []Checkpoint
 	next   int
@@ -230,7 +231,7 @@ type Witness struct {
 // before the log is read: a checkpoint is witnessed after its leaves are
 // durable, so that all of them must be found then.
 func Witnesses(ctx context.Context, file *File, bucket Bucket) ([]*Witness, error) {
-	f, b := &Witness{Name: "witness file", Configured: file != nil}, &Witness{Name: "witness in a bucket", Configured: bucket != nil}
+	f, b := &Witness{Name: sentence.New("witness file"), Configured: file != nil}, &Witness{Name: sentence.New("witness in a bucket"), Configured: bucket != nil}
 	var err error
 	if file != nil {
 		if f.points, f.Unreadable, err = file.All(); err != nil {

@@ -39,7 +39,7 @@ func TestWitnessCutShort(t *testing.T) {
 		b.keeper.File = nil // the checkpoint of 21 is made, and not witnessed
 		b.append(t, "r")
 		b.checkpoint(t)
-		if r := b.verify(t); r.Bad != nil || r.Witnesses[0].Size != 20 || !strings.Contains(strings.Join(r.Unproved, "\n"), "the last 1 entries are newer") {
+		if r := b.verify(t); r.Bad != nil || r.Witnesses[0].Size != 20 || !strings.Contains(fmt.Sprint(r.Unproved), "the last 1 entries are newer") {
 			t.Errorf("%v %v", r.Bad, r.Unproved)
 		}
 		path := b.live.File.Path
@@ -63,7 +63,7 @@ func TestWitnessCutShort(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		if r := b.verify(t); r.Bad != nil || !strings.Contains(strings.Join(r.Unproved, "\n"), "holds no checkpoint") {
+		if r := b.verify(t); r.Bad != nil || !strings.Contains(fmt.Sprint(r.Unproved), "holds no checkpoint") {
 			t.Errorf("no file: %v %v", r.Bad, r.Unproved)
 		}
 	})
@@ -202,7 +202,7 @@ func TestClockGoesBack(t *testing.T) {
 		b.fill(t, 10)
 		clock = clock.Add(-24 * time.Hour)
 		b.fill(t, 10)
-		if r := b.verify(t); r.Bad != nil || !strings.Contains(strings.Join(r.Unproved, "\n"), "10 entries are dated more than ten minutes before") {
+		if r := b.verify(t); r.Bad != nil || !strings.Contains(fmt.Sprint(r.Unproved), "10 entries are dated more than ten minutes before") {
 			t.Errorf("%v %v", r.Bad, r.Unproved)
 		}
 	})

@@ -127,7 +127,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 				undo := c.damage()
 				found := p.Examine(false)[c.part]
 				undo()
-				if found.State != doctor.FindingBad || !strings.Contains(found.Text, c.want) || found.Advice == "" {
+				if found.State != doctor.FindingBad || !strings.Contains(found.Text.String(), c.want) || found.Advice.IsZero() {
 					t.Errorf("%+v, want %q", found, c.want)
 				}
 			})

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -16,17 +15,16 @@ import (
 	"strings"
 	"time"
 
-	"rogito.dev/rogito/internal/redact"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/identify"
-	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/remote"
+	"rogito.dev/rogito/server/internal/sentence"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/tsl"
@@ -34,10 +32,10 @@ import (
 
 // Finding is what the doctor says of one part of an installation.
 type Finding struct {
-	Part   string `json:"part"`
-	State  string `json:"state"` // ok, warning or bad
-	Text   string `json:"text"`
-	Advice string `json:"advice,omitempty"` // what to do
+	Part   string            `json:"part"`
+	State  string            `json:"state"` // ok, warning or bad
+	Text   sentence.Sentence `json:"text"`
+	Advice sentence.Sentence `json:"advice,omitzero"` // what to do
 }
 
 // States of a finding.
@@ -47,27 +45,20 @@ const (
 	FindingBad     = "bad"
 )
 
-func fine(format string, args ...any) Finding {
-	return Finding{State: FindingOK, Text: explain(format, args)}
+func fine(form sentence.Form, args ...any) Finding {
+	return Finding{State: FindingOK, Text: sentence.New(form, args...)}
 }
 
-func warn(advice, format string, args ...any) Finding {
-	return Finding{State: FindingWarning, Text: explain(format, args), Advice: advice}
+func warn(advice sentence.Sentence, form sentence.Form, args ...any) Finding {
+	return Finding{State: FindingWarning, Text: sentence.New(form, args...), Advice: advice}
 }
 
-func bad(advice, format string, args ...any) Finding {
-	return Finding{State: FindingBad, Text: explain(format, args), Advice: advice}
+func bad(advice sentence.Sentence, form sentence.Form, args ...any) Finding {
+	return Finding{State: FindingBad, Text: sentence.New(form, args...), Advice: advice}
 }
 
-// explain is a sentence that has errors with their causes.
-func explain(format string, args []any) string {
-	for i, a := range args {
-		if err, ok := a.(error); ok {
-			args[i] = logging.Explain(err)
-		}
-	}
-	return fmt.Sprintf(format, args...)
-}
+// do is an advice.
+func do(form sentence.Form, args ...any) sentence.Sentence { return sentence.New(form, args...) }
 
 // Settings are what the configuration says of an installation.
 type Settings struct {
@@ -141,7 +132,7 @@ type Options struct {
 func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Installation, func(), error), o Options) []Finding {
 	var found []Finding
 	say := func(part string, f Finding) {
-		f.Part, f.Text = part, redact.Text(f.Text)
+		f.Part = part
 		found = append(found, f)
 	}
 	say("configuration", examineConfig(&cfg))
@@ -166,7 +157,7 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 		again := map[string]Finding{"configuration": examineConfig(&cfg), "master key": examineMasterKey(&cfg)}
 		for i, f := range found {
 			if now, ok := again[f.Part]; ok {
-				now.Part, now.Text = f.Part, redact.Text(now.Text)
+				now.Part = f.Part
 				found[i] = now
 			}
 		}
@@ -194,11 +185,10 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 // Method examines a way of identification: keys and certificates, providers.
 func Method(ctx context.Context, m identify.Method) (all []Finding) {
 	for _, f := range m.Check(ctx) {
-		one := fine("%s", f.Detail)
+		one := Finding{Part: f.Name, State: FindingOK, Text: f.Detail}
 		if !f.OK {
-			one = bad("rogito identify test "+m.Name()+" says it again; docs/identification.md says what it takes", "%s", f.Detail)
+			one.State, one.Advice = FindingBad, do("rogito identify test %s says it again; docs/identification.md says what it takes", m.Name())
 		}
-		one.Part = f.Name
 		all = append(all, one)
 	}
 	return all
@@ -207,29 +197,29 @@ func Method(ctx context.Context, m identify.Method) (all []Finding) {
 // unopened says which part kept an installation from being opened.
 func unopened(err error) (string, Finding) {
 	if strings.HasPrefix(err.Error(), "blob: ") {
-		return "blobs", bad("check the folder or bucket that blobs names, and its credentials; a bucket has to be made before the first start", "cannot be opened: %v", err)
+		return "blobs", bad(do("check the folder or bucket that blobs names, and its credentials; a bucket has to be made before the first start"), "cannot be opened: %v", err)
 	}
 	if strings.HasPrefix(err.Error(), "master: ") {
-		return "master key", bad("bring back the key that the database was made with (master_key_file, master.key in the data folder, or ROGITO_MASTER_KEY)", "cannot be opened: %v", err)
+		return "master key", bad(do("bring back the key that the database was made with (master_key_file, master.key in the data folder, or ROGITO_MASTER_KEY)"), "cannot be opened: %v", err)
 	}
 	if strings.HasPrefix(err.Error(), "authority: ") {
-		return "authority", bad("bring the table authority_keys back from a backup (rogito restore), with the master key of its time", "cannot be opened: %v", err)
+		return "authority", bad(do("bring the table authority_keys back from a backup (rogito restore), with the master key of its time"), "cannot be opened: %v", err)
 	}
 	if strings.HasPrefix(err.Error(), "identify.") {
-		return "identification", bad("mend the configuration; docs/identification.md says what each method takes", "%v", err)
+		return "identification", bad(do("mend the configuration; docs/identification.md says what each method takes"), "%v", err)
 	}
-	return "database", bad("see the message; rogito config --effective shows what is set", "cannot be opened: %v", err)
+	return "database", bad(do("see the message; rogito config --effective shows what is set"), "cannot be opened: %v", err)
 }
 
 func examineConfig(cfg *Settings) Finding {
 	if err := cfg.Problem; err != nil {
-		return bad("mend the configuration; rogito config prints every key", "%v", err)
+		return bad(do("mend the configuration; rogito config prints every key"), "%v", err)
 	}
 	if cfg.Production && cfg.PublicURL == "" {
-		return warn("set public_url to the address clients use", "public_url is not set: links in certificates would name %s", cfg.Listen)
+		return warn(do("set public_url to the address clients use"), "public_url is not set: links in certificates would name %s", cfg.Listen)
 	}
 	if status := cmp.Or(cfg.StatusURL, cfg.PublicURL); cfg.Production && strings.HasPrefix(status, "https://") {
-		return warn("have /pki answered by http as well, and set status_url to that address", "certificates name lists and answers by https, which many verifiers do not fetch")
+		return warn(do("have /pki answered by http as well, and set status_url to that address"), "certificates name lists and answers by https, which many verifiers do not fetch")
 	}
 	return fine("nothing contradicts itself")
 }
@@ -237,16 +227,16 @@ func examineConfig(cfg *Settings) Finding {
 func examineData(cfg *Settings) Finding {
 	st, err := os.Stat(cfg.Data)
 	if errors.Is(err, os.ErrNotExist) {
-		return bad("start the server (rogito serve) or make an installation (rogito init)", "%s does not exist", cfg.Data)
+		return bad(do("start the server (rogito serve) or make an installation (rogito init)"), "%s does not exist", cfg.Data)
 	}
 	if err != nil {
-		return bad("check the permissions of the folder and its parents", "%v", err)
+		return bad(do("check the permissions of the folder and its parents"), "%v", err)
 	}
 	if !st.IsDir() {
-		return bad("name a folder with --data", "%s is not a folder", cfg.Data)
+		return bad(do("name a folder with --data"), "%s is not a folder", cfg.Data)
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return warn("chmod 700 "+cfg.Data, "others on this machine may look into %s", cfg.Data)
+		return warn(do("chmod 700 %s", cfg.Data), "others on this machine may look into %s", cfg.Data)
 	}
 	return fine("%s", cfg.Data)
 }
@@ -254,15 +244,15 @@ func examineData(cfg *Settings) Finding {
 func examineDisk(cfg *Settings) Finding {
 	free, size, err := disk.Space(cfg.Data)
 	if err != nil {
-		return warn("check by hand", "cannot be measured: %v", err)
+		return warn(do("check by hand"), "cannot be measured: %v", err)
 	}
 	const mega = 1 << 20
 	share := 100 * float64(free) / float64(max(size, 1))
 	switch {
 	case share < 5 && free < 1<<30:
-		return bad("make room: nothing new is taken in below the reserve (limits.reserve)", "%d MB free (%.1f %%)", free/mega, share)
+		return bad(do("make room: nothing new is taken in below the reserve (limits.reserve)"), "%d MB free (%.1f %%)", free/mega, share)
 	case share < 10:
-		return warn("make room soon", "%d MB free (%.1f %%)", free/mega, share)
+		return warn(do("make room soon"), "%d MB free (%.1f %%)", free/mega, share)
 	}
 	return fine("%d MB free (%.0f %%)", free/mega, share)
 }
@@ -272,7 +262,7 @@ func examineDisk(cfg *Settings) Finding {
 func examineClock(data string) Finding {
 	now := time.Now()
 	if now.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
-		return bad("set the clock, and keep it set (chrony, systemd-timesyncd)", "it is %s here", now.UTC().Format(time.RFC3339))
+		return bad(do("set the clock, and keep it set (chrony, systemd-timesyncd)"), "it is %s here", now.UTC().Format(time.RFC3339))
 	}
 	var newest time.Time
 	entries, _ := os.ReadDir(data)
@@ -282,7 +272,7 @@ func examineClock(data string) Finding {
 		}
 	}
 	if ahead := newest.Sub(now); ahead > time.Minute {
-		return warn("keep the clock set (chrony, systemd-timesyncd)", "a file in the data folder is %v in the future", ahead.Round(time.Second))
+		return warn(do("keep the clock set (chrony, systemd-timesyncd)"), "a file in the data folder is %v in the future", ahead.Round(time.Second))
 	}
 	return fine("%s", now.UTC().Format(time.RFC3339))
 }
@@ -290,13 +280,13 @@ func examineClock(data string) Finding {
 func examineMasterKey(cfg *Settings) Finding {
 	if cfg.MasterKeyPrinted {
 		if err := cfg.MasterKeyCommand(); err != nil {
-			return bad("run the command as the server's user: until it prints the key no server starts", "%v", err)
+			return bad(do("run the command as the server's user: until it prints the key no server starts"), "%v", err)
 		}
 		return fine("master.command prints it")
 	}
 	if cfg.MasterKeyDerived {
 		if err := cfg.MasterKeyToken(); err != nil {
-			return bad("see that the token is there, and module, label, PIN and key of master.pkcs11: until it derives the key no server starts", "%v", err)
+			return bad(do("see that the token is there, and module, label, PIN and key of master.pkcs11: until it derives the key no server starts"), "%v", err)
 		}
 		return fine("the PKCS#11 token of master.pkcs11 derives it")
 	}
@@ -306,16 +296,16 @@ func examineMasterKey(cfg *Settings) Finding {
 	path := cfg.MasterKeyPath
 	st, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return bad("on a new installation: rogito init; else bring the key back from its backup, since without it nothing sealed can be read", "%s does not exist", path)
+		return bad(do("on a new installation: rogito init; else bring the key back from its backup, since without it nothing sealed can be read"), "%s does not exist", path)
 	}
 	if err != nil {
-		return bad("check the permissions", "%v", err)
+		return bad(do("check the permissions"), "%v", err)
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return bad("chmod 600 "+path+", and rotate it (rogito master-key rotate) if somebody may have read it", "others on this machine may read %s", path)
+		return bad(do("chmod 600 %s, and rotate it (rogito master-key rotate) if somebody may have read it", path), "others on this machine may read %s", path)
 	}
 	if cfg.Production && filepath.Dir(path) == filepath.Clean(cfg.Data) {
-		return warn("keep it elsewhere (master_key_file), and a copy in a safe place", "it lies in the data folder: whoever copies the folder has both (rogito backup leaves it out)")
+		return warn(do("keep it elsewhere (master_key_file), and a copy in a safe place"), "it lies in the data folder: whoever copies the folder has both (rogito backup leaves it out)")
 	}
 	return fine("%s", path)
 }
@@ -332,25 +322,25 @@ func examineTLS(ctx context.Context, cfg *Settings) Finding {
 	}
 	switch {
 	case err != nil:
-		return warn("see tls.cert and tls.key, or the log for what the ACME authority said", "the server has no certificate: %v", err)
+		return warn(do("see tls.cert and tls.key, or the log for what the ACME authority said"), "the server has no certificate: %v", err)
 	case left < 0:
-		return bad("renew it: a new file is taken over by itself", "the certificate of %s ended on %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
+		return bad(do("renew it: a new file is taken over by itself"), "the certificate of %s ended on %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
 	case left < soonRenewed:
-		return warn("renew it: a new file is taken over by itself; of ACME, look into the log", "the certificate of %s ends on %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
+		return warn(do("renew it: a new file is taken over by itself; of ACME, look into the log"), "the certificate of %s ends on %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
 	}
 	return fine("the certificate of %s is good until %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
 }
 
 func (s *Installation) examineDatabase(ctx context.Context) Finding {
 	if err := s.DB.Ready(ctx); err != nil {
-		return bad("check that the database runs and the disk has room", "%v", err)
+		return bad(do("check that the database runs and the disk has room"), "%v", err)
 	}
 	return fine("%s answers", s.DB.Dialect())
 }
 
 // examineBlobs stores, reads and removes a probe: the only proof that counts.
 func (s *Installation) examineBlobs(ctx context.Context) Finding {
-	const advice = "check the folder or bucket, its credentials and its free space"
+	advice := do("check the folder or bucket, its credentials and its free space")
 	probe := bytes.Repeat([]byte("rogito doctor "+store.NewID()), 10_000) // too large for a pack, which would stay
 	b, err := s.Blobs.Put(ctx, bytes.NewReader(probe))
 	if err != nil {
@@ -372,29 +362,29 @@ func (s *Installation) examineExport(ctx context.Context) Finding {
 	at, err := s.Exported(ctx)
 	switch {
 	case err != nil:
-		return bad("check the folder or bucket that audit.export names, and that the bucket has object lock", "%v", err)
+		return bad(do("check the folder or bucket that audit.export names, and that the bucket has object lock"), "%v", err)
 	case at.IsZero():
-		return warn("a running server writes one within a minute; its log says what fails", "there is none yet")
+		return warn(do("a running server writes one within a minute; its log says what fails"), "there is none yet")
 	case time.Since(at) > 2*s.ExportEvery:
-		return warn("the log of the server says what fails; where nothing happened since, there is nothing to write", "the last is of %s", at.UTC().Format(time.RFC3339))
+		return warn(do("the log of the server says what fails; where nothing happened since, there is nothing to write"), "the last is of %s", at.UTC().Format(time.RFC3339))
 	}
 	return fine("the last is of %s", at.UTC().Format(time.RFC3339))
 }
 
 func (s *Installation) examineMail(ctx context.Context) Finding {
 	if err := s.Mail.Try(ctx); err != nil {
-		return bad("check mail.server, mail.security and the password there: nobody is told of what waits", "%v", err)
+		return bad(do("check mail.server, mail.security and the password there: nobody is told of what waits"), "%v", err)
 	}
 	return fine("the server takes it")
 }
 
 func (s *Installation) examinePublications(context.Context) Finding {
 	if err := s.Publications.Check(); err != nil {
-		return bad("import the publication again: rogito omi import PUBLICATION.zip", "%v", err)
+		return bad(do("import the publication again: rogito omi import PUBLICATION.zip"), "%v", err)
 	}
 	n := len(s.Publications.Current().All())
 	if n == 0 {
-		return warn("rogito omi import PUBLICATION.zip", "none is loaded: quotations answer 503")
+		return warn(do("rogito omi import PUBLICATION.zip"), "none is loaded: quotations answer 503")
 	}
 	return fine("%d loaded", n)
 }

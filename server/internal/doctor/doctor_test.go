@@ -87,7 +87,7 @@ func TestSurroundings(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := c.examine(t, dir)
-			if f.State != c.state || !strings.Contains(f.Text, c.text) || (f.Advice == "") != (c.state == FindingOK) {
+			if f.State != c.state || !strings.Contains(f.Text.String(), c.text) || f.Advice.IsZero() != (c.state == FindingOK) {
 				t.Errorf("%+v, want %s with %q", f, c.state, c.text)
 			}
 		})

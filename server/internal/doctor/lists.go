@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"rogito.dev/rogito/server/internal/sentence"
 )
 
 // examineLists tells whether European signatures can be judged.
@@ -13,9 +15,9 @@ func (s *Installation) examineLists(ctx context.Context) Finding {
 	fetching := s.FetchesLists
 	if !lists.Loaded() {
 		if !fetching {
-			return warn("rogito trust import PATH brings them, or switch fetching on (trust.lists, network.offline)", "none are loaded and fetching is switched off: no European signature can be recognised")
+			return warn(do("rogito trust import PATH brings them, or switch fetching on (trust.lists, network.offline)"), "none are loaded and fetching is switched off: no European signature can be recognised")
 		}
-		return warn("rogito trust update, or on a machine without network rogito trust import PATH", "none are loaded yet: no European signature can be recognised")
+		return warn(do("rogito trust update, or on a machine without network rogito trust import PATH"), "none are loaded yet: no European signature can be recognised")
 	}
 	var stale, missing []string
 	state := lists.State()
@@ -30,16 +32,16 @@ func (s *Installation) examineLists(ctx context.Context) Finding {
 	if len(stale)+len(missing) == 0 {
 		return fine("%d lists, the list of lists is number %d of %s", len(state), state[0].Sequence, state[0].Issued.Format(time.DateOnly))
 	}
-	advice := "rogito trust update"
+	advice := do("rogito trust update")
 	if !fetching {
-		advice = "bring newer ones: rogito trust export on a machine with network, rogito trust import here"
+		advice = do("bring newer ones: rogito trust export on a machine with network, rogito trust import here")
 	}
-	var parts []string
+	var parts []sentence.Sentence
 	if len(missing) > 0 {
-		parts = append(parts, "missing or not to be believed: "+strings.Join(missing, ", "))
+		parts = append(parts, sentence.New("missing or not to be believed: %s", strings.Join(missing, ", ")))
 	}
 	if len(stale) > 0 {
-		parts = append(parts, "past their next update: "+strings.Join(stale, ", "))
+		parts = append(parts, sentence.New("past their next update: %s", strings.Join(stale, ", ")))
 	}
-	return warn(advice, "of %d lists, %s", len(state), strings.Join(parts, "; "))
+	return warn(advice, "of %d lists, %s", len(state), parts)
 }

@@ -13,13 +13,14 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/remote"
+	"rogito.dev/rogito/server/internal/sentence"
 )
 
 // needed are the methods without which nothing can be signed.
 var needed = []string{"credentials/list", "credentials/info", "credentials/authorize", "signatures/signHash"}
 
-func adviceFor(p remote.Provider) string {
-	return "rogito provider test " + p.Name() + " says it again; docs/providers.md says what a provider needs"
+func adviceFor(p remote.Provider) sentence.Sentence {
+	return do("rogito provider test %s says it again; docs/providers.md says what a provider needs", p.Name())
 }
 
 // answers says what a provider tells of itself.
@@ -43,7 +44,7 @@ func info(ctx context.Context, p *csc.Provider) Finding {
 	if err != nil {
 		return bad(adviceFor(p), "%v", err)
 	}
-	text := fmt.Sprintf("%s, protocol %s: version %d is spoken", remote.Clean(about.Name), remote.Clean(about.Specs), about.Version)
+	text := sentence.New("%s, protocol %s: version %d is spoken", remote.Clean(about.Name), remote.Clean(about.Specs), about.Version)
 	missing := slices.DeleteFunc(slices.Clone(needed), about.Can)
 	if len(about.Methods) > 0 && len(missing) > 0 {
 		return warn(adviceFor(p), "%s; it does not name %s", text, strings.Join(missing, ", "))
@@ -81,7 +82,7 @@ func Provider(ctx context.Context, p remote.Provider, try Try) (all []Finding) {
 		account(ctx, named, try, say)
 	}
 	if try.Sign && !ok {
-		say("signature", warn("take the key into use (rogito cert remote) and sign a document in a sandbox", "not tried: at a provider of this kind only a certificate in use signs"))
+		say("signature", warn(do("take the key into use (rogito cert remote) and sign a document in a sandbox"), "not tried: at a provider of this kind only a certificate in use signs"))
 	}
 	return all
 }
@@ -98,7 +99,7 @@ func account(ctx context.Context, p remote.Accounts, try Try, say func(string, F
 	cert, _ := key.Certificate()
 	text := describe(cert)
 	if time.Now().After(cert.NotAfter) {
-		say("certificate", bad("have the provider renew it", "%s: it has expired", text))
+		say("certificate", bad(do("have the provider renew it"), "%s: it has expired", text))
 		return
 	}
 	if say("certificate", fine("%s", text)); !try.Sign {
@@ -138,7 +139,7 @@ func walk(ctx context.Context, p *csc.Provider, say func(string, Finding)) {
 	say("token", fine("there is one (%s)", p.Flow()))
 	ids, err := session.List(ctx)
 	if err != nil {
-		say("credentials", warn("name a credential yourself: some providers list those of a person only", "%v", err))
+		say("credentials", warn(do("name a credential yourself: some providers list those of a person only"), "%v", err))
 		return
 	}
 	say("credentials", fine("%d", len(ids)))
@@ -175,9 +176,9 @@ func credential(c *csc.Credential) Finding {
 		strings.Join(append(asks, "nothing")[:max(1, len(asks))], " and "), c.Multisign)
 	switch {
 	case time.Now().After(c.Certificate.NotAfter):
-		return bad("have the provider renew it", "%s: it has expired", text)
+		return bad(do("have the provider renew it"), "%s: it has expired", text)
 	case c.Mode == csc.ModeOAuth:
-		return bad("ask the provider for one with explicit authorization", "%s: it wants a login for each signature (oauth2code), which a call cannot give", text)
+		return bad(do("ask the provider for one with explicit authorization"), "%s: it wants a login for each signature (oauth2code), which a call cannot give", text)
 	}
 	return fine("%s", text)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/sentence"
 )
 
 // mostNamed is how many damages of a part are named; the others are counted.
@@ -23,7 +24,7 @@ func (d *damages) add(text string) {
 	}
 }
 
-func (d *damages) finding(advice string, good Finding) Finding {
+func (d *damages) finding(advice sentence.Sentence, good Finding) Finding {
 	if d.n == 0 {
 		return good
 	}
@@ -38,9 +39,9 @@ func (d *damages) finding(advice string, good Finding) Finding {
 func (s *Installation) examineAuthority(ctx context.Context) Finding {
 	var d damages
 	if err := s.Authority.Examine(ctx, d.add); err != nil {
-		return bad("look at the database", "cannot be examined: %v", err)
+		return bad(do("look at the database"), "cannot be examined: %v", err)
 	}
-	return d.finding("bring the tables authority_keys and authority_crl back from a backup (rogito restore), or set the clock",
+	return d.finding(do("bring the tables authority_keys and authority_crl back from a backup (rogito restore), or set the clock"),
 		fine("keys open, certificates and lists are in time"))
 }
 
@@ -50,16 +51,16 @@ func (s *Installation) examineKeys(ctx context.Context) Finding {
 	var d damages
 	n, err := s.Enroll.Examine(ctx, d.add)
 	if err != nil {
-		return bad("look at the database", "cannot be examined: %v", err)
+		return bad(do("look at the database"), "cannot be examined: %v", err)
 	}
-	return d.finding("bring the credentials back from a backup (rogito restore), with the master key of its time; else revoke these certificates (rogito cert revoke) and buy new ones",
+	return d.finding(do("bring the credentials back from a backup (rogito restore), with the master key of its time; else revoke these certificates (rogito cert revoke) and buy new ones"),
 		fine("%d certificates can sign: their keys open under the master key", n))
 }
 
 // examineAudit verifies the audit log, as rogito audit verify does; in a hurry
 // only what is behind its last checkpoint.
 func (s *Installation) examineAudit(ctx context.Context, quick bool) Finding {
-	const advice = "rogito audit verify tells more; compare with an export or a backup, and find out who changed the database"
+	advice := do("rogito audit verify tells more; compare with an export or a backup, and find out who changed the database")
 	extent := audit.Whole
 	if quick {
 		extent = audit.SinceCheckpoint
@@ -73,14 +74,14 @@ func (s *Installation) examineAudit(ctx context.Context, quick bool) Finding {
 	}
 	for _, w := range res.Witnesses {
 		if w.Configured && w.Checkpoints == 0 {
-			return warn("start the server: it witnesses a checkpoint within a minute; else check the data folder and the bucket",
+			return warn(do("start the server: it witnesses a checkpoint within a minute; else check the data folder and the bucket"),
 				"%d entries verify, and the %s holds no checkpoint: a database that was put back would not be noticed", res.Entries, w.Name)
 		}
 	}
 	if quick {
 		return fine("nothing was changed: %d entries since the last checkpoint were read, and those before it have the sum that it names; rogito audit verify reads all of them", res.Entries)
 	}
-	return fine("%d entries and %d checkpoints verify; not proved: %s", res.Entries, res.Checkpoints, strings.Join(res.Unproved, "; "))
+	return fine("%d entries and %d checkpoints verify; not proved: %s", res.Entries, res.Checkpoints, res.Unproved)
 }
 
 // examineRecords reads the files of all records, or of the latest, or, in a hurry,
@@ -89,7 +90,7 @@ func (s *Installation) examineRecords(ctx context.Context, o Options) Finding {
 	var d damages
 	n, err := s.Signing.Check(ctx, o.Quick, o.Latest, d.add)
 	if err != nil {
-		return bad("check the folder or bucket", "cannot be examined: %v", err)
+		return bad(do("check the folder or bucket"), "cannot be examined: %v", err)
 	}
 	good := fine("%d files are what they were", n)
 	switch {
@@ -98,5 +99,5 @@ func (s *Installation) examineRecords(ctx context.Context, o Options) Finding {
 	case o.Quick:
 		good = fine("%d files are there (their bytes were not read)", n)
 	}
-	return d.finding("bring the blobs back from a backup: what cannot be had again is lost, and its record says what it was", good)
+	return d.finding(do("bring the blobs back from a backup: what cannot be had again is lost, and its record says what it was"), good)
 }

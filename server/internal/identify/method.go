@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"rogito.dev/rogito/server/internal/sentence"
 )
 
 // Method identifies a person who is sent elsewhere and comes back with an
@@ -68,6 +70,6 @@ func (r *Refusal) Error() string { return r.English }
 // Finding is one line of a check.
 type Finding struct {
 	Name   string // what was looked at
-	Detail string
+	Detail sentence.Sentence
 	OK     bool
 }

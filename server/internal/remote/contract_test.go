@@ -121,11 +121,11 @@ func TestAccountsDoctor(t *testing.T) {
 			t.Fatalf("%s: no row", kind)
 			return server.Finding{}
 		}
-		if one := row(); one.State != "ok" || one.Text == "" {
+		if one := row(); one.State != "ok" || one.Text.IsZero() {
 			t.Errorf("%s: %+v", kind, one)
 		}
 		f.p.Close()
-		if one := row(); one.State != "bad" || one.Advice == "" {
+		if one := row(); one.State != "bad" || one.Advice.IsZero() {
 			t.Errorf("%s, gone: %+v", kind, one)
 		}
 	}

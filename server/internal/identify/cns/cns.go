@@ -25,6 +25,7 @@ import (
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/identify"
+	"rogito.dev/rogito/server/internal/sentence"
 	"rogito.dev/rogito/trust"
 )
 
@@ -272,24 +273,24 @@ func init() {
 func (m *CNS) Check(context.Context) []identify.Finding {
 	listed := m.listed()
 	out := []identify.Finding{
-		{Name: "cns issuers", Detail: fmt.Sprintf("%d on the Italian trusted list, %d in files", len(listed), len(m.anchors)), OK: len(listed)+len(m.anchors) > 0},
-		{Name: "cns revocation", Detail: "can be fetched", OK: m.deps.Client != nil && !m.deps.Offline},
+		{Name: "cns issuers", Detail: sentence.New("%d on the Italian trusted list, %d in files", len(listed), len(m.anchors)), OK: len(listed)+len(m.anchors) > 0},
+		{Name: "cns revocation", Detail: sentence.New("can be fetched"), OK: m.deps.Client != nil && !m.deps.Offline},
 	}
 	if !out[1].OK {
-		out[1].Detail = "cannot be fetched (network.offline): no card will be accepted"
+		out[1].Detail = sentence.New("cannot be fetched (network.offline): no card will be accepted")
 	}
 	if b, err := os.ReadFile(m.cert); m.cert != "" {
-		f := identify.Finding{Name: "cns listener", Detail: fmt.Sprintf("its certificate cannot be read: %v", err)}
+		f := identify.Finding{Name: "cns listener", Detail: sentence.New("its certificate cannot be read: %v", err)}
 		if ders := trust.Certificates(b); len(ders) > 0 {
 			if c, err := pkix.ParseCertificate(ders[0]); err == nil {
-				f.Detail, f.OK = "its certificate ends on "+c.NotAfter.Format(time.DateOnly), m.deps.Now().Before(c.NotAfter)
+				f.Detail, f.OK = sentence.New("its certificate ends on %s", c.NotAfter.Format(time.DateOnly)), m.deps.Now().Before(c.NotAfter)
 			}
 		}
 		out = append(out, f)
 	}
 	for _, der := range m.anchors {
 		if c, err := pkix.ParseCertificate(der); err == nil && m.deps.Now().After(c.NotAfter) {
-			out = append(out, identify.Finding{Name: "cns issuer", Detail: c.SubjectDN() + " ended on " + c.NotAfter.Format(time.DateOnly)})
+			out = append(out, identify.Finding{Name: "cns issuer", Detail: sentence.New("%s ended on %s", c.SubjectDN(), c.NotAfter.Format(time.DateOnly))})
 		}
 	}
 	return out

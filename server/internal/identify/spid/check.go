@@ -2,12 +2,12 @@ package spid
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	"rogito.dev/rogito/server/internal/identify"
+	"rogito.dev/rogito/server/internal/sentence"
 )
 
 // warning is how long before the end of something a check complains.
@@ -22,18 +22,18 @@ func (s *SPID) Check(ctx context.Context) []identify.Finding {
 		out = append(out, ending("SPID further certificate", c.NotAfter, now))
 	}
 	if len(s.sources) == 0 {
-		out = append(out, identify.Finding{Name: "SPID metadata", Detail: "identify.spid.idp_metadata names none: SPID is not offered"})
+		out = append(out, identify.Finding{Name: "SPID metadata", Detail: sentence.New("identify.spid.idp_metadata names none: SPID is not offered")})
 	}
 	for _, src := range s.sources {
 		l := s.load(ctx, src, true)
 		f := identify.Finding{Name: "SPID metadata " + src.at, OK: l.err == nil}
 		switch {
 		case l.err == nil:
-			f.Detail = fmt.Sprintf("%d identity providers", len(l.providers))
+			f.Detail = sentence.New("%d identity providers", len(l.providers))
 		case l.read.IsZero():
-			f.Detail = fmt.Sprintf("never read: %v", l.err)
+			f.Detail = sentence.New("never read: %v", l.err)
 		default:
-			f.Detail = fmt.Sprintf("read %s ago, not since: %v", now.Sub(l.read).Round(time.Minute), l.err)
+			f.Detail = sentence.New("read %s ago, not since: %v", now.Sub(l.read).Round(time.Minute), l.err)
 		}
 		out = append(out, f)
 		for _, p := range l.providers {
@@ -53,20 +53,20 @@ func (s *SPID) checkProvider(ctx context.Context, p *provider, now time.Time) id
 	}
 	switch {
 	case !p.until.IsZero() && !now.Before(p.until):
-		f.Detail = "its metadata ended " + p.until.Format(time.DateOnly)
+		f.Detail = sentence.New("its metadata ended %s", p.until.Format(time.DateOnly))
 	case len(p.certs(now)) == 0:
-		f.Detail = "it has no certificate that is valid now"
+		f.Detail = sentence.New("it has no certificate that is valid now")
 	case p.insecureParts:
-		f.Detail = "it can be reached without TLS only"
+		f.Detail = sentence.New("it can be reached without TLS only")
 	case len(p.sso) == 0:
-		f.Detail = "it takes requests neither by HTTP-POST nor by HTTP-Redirect"
+		f.Detail = sentence.New("it takes requests neither by HTTP-POST nor by HTTP-Redirect")
 	default:
 		if err := s.reach(ctx, p); err != nil {
-			f.Detail = fmt.Sprintf("it cannot be reached: %v", err)
+			f.Detail = sentence.New("it cannot be reached: %v", err)
 			return f
 		}
 		f = ending(f.Name, end, now)
-		f.Detail = "it can be reached; " + f.Detail
+		f.Detail = sentence.New("it can be reached; %s", f.Detail)
 	}
 	return f
 }
@@ -92,12 +92,12 @@ func (s *SPID) reach(ctx context.Context, p *provider) error {
 }
 
 func ending(name string, end, now time.Time) identify.Finding {
-	f := identify.Finding{Name: name, Detail: "valid until " + end.Format(time.DateOnly), OK: now.Add(warning).Before(end)}
+	f := identify.Finding{Name: name, Detail: sentence.New("valid until %s", end.Format(time.DateOnly)), OK: now.Add(warning).Before(end)}
 	switch {
 	case !now.Before(end):
-		f.Detail = "ended " + end.Format(time.DateOnly)
+		f.Detail = sentence.New("ended %s", end.Format(time.DateOnly))
 	case !f.OK:
-		f.Detail += ", which is soon"
+		f.Detail = sentence.New("valid until %s, which is soon", end.Format(time.DateOnly))
 	}
 	return f
 }
@@ -114,12 +114,12 @@ func (s *SPID) notice29() identify.Finding {
 	if s.cfg.Contact.private() {
 		want = private
 	}
-	f := identify.Finding{Name: "SPID certificate, AgID notice 29", OK: true, Detail: "policy and name fit"}
+	f := identify.Finding{Name: "SPID certificate, AgID notice 29", OK: true, Detail: sentence.New("policy and name fit")}
 	switch {
 	case !slices.Contains(c.Policies, want):
-		f.OK, f.Detail = false, fmt.Sprintf("the policy %s is missing: AgID will not take the metadata", want)
+		f.OK, f.Detail = false, sentence.New("the policy %s is missing: AgID will not take the metadata", want)
 	case c.Subject.Get(uri) != s.cfg.EntityID:
-		f.OK, f.Detail = false, "the subject's uri (2.5.4.83) is not identify.spid.entity_id: AgID will not take the metadata"
+		f.OK, f.Detail = false, sentence.New("the subject's uri (2.5.4.83) is not identify.spid.entity_id: AgID will not take the metadata")
 	}
 	return f
 }

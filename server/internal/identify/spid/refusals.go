@@ -6,8 +6,8 @@ import (
 	"rogito.dev/rogito/server/internal/identify"
 )
 
-// sentence is one in both languages.
-type sentence struct{ en, it string }
+// text is a sentence in both languages.
+type text struct{ en, it string }
 
 const (
 	againEN = " Go back and start SPID again"
@@ -19,7 +19,7 @@ const (
 )
 
 // refusals of ours, by the reason that logs and audit see.
-var refusals = map[string]sentence{
+var refusals = map[string]text{
 	"malformed":   {"The answer of the identity provider is not one that SPID allows." + againEN + otherEN, "La risposta del gestore dell'identità non è conforme alle regole di SPID." + againIT + otherIT},
 	"encrypted":   {"The answer of the identity provider is encrypted, which SPID does not allow." + againEN + otherEN, "La risposta del gestore dell'identità è cifrata, cosa che SPID non prevede." + againIT + otherIT},
 	"provider":    {"This identity provider cannot be asked at the moment. Go back and choose another one.", "Questo gestore dell'identità al momento non è disponibile. Torna indietro e scegline un altro."},
@@ -38,7 +38,7 @@ var refusals = map[string]sentence{
 }
 
 // codes are AgID's error codes (Tabella messaggi di anomalia), by number.
-var codes = map[int]sentence{
+var codes = map[int]text{
 	1:  {"The identity provider says that it identified you, in an answer that says the contrary." + againEN + otherEN, "Il gestore dell'identità dichiara di averti identificato in una risposta che dice il contrario." + againIT + otherIT},
 	2:  {"The identity provider's system is not available. Try again later" + otherEN, "Il sistema del gestore dell'identità non è disponibile. Riprova più tardi" + otherIT},
 	3:  {"The identity provider's system has failed. Try again later" + otherEN, "Il sistema del gestore dell'identità ha avuto un errore. Riprova più tardi" + otherIT},

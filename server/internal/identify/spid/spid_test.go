@@ -319,7 +319,7 @@ func TestCheck(t *testing.T) {
 	w = newWorld(t, func(c *spid.Config, _ *spid.Deps) { c.IDPMetadata = []string{file(t, []byte(here)), "/nowhere"} })
 	bad := func() (names []string) {
 		for _, f := range w.sp.Check(context.Background()) {
-			if f.Name == "" || f.Detail == "" {
+			if f.Name == "" || f.Detail.IsZero() {
 				t.Errorf("finding %+v", f)
 			}
 			if !f.OK {

@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/server/internal/billing"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/sentence"
 )
 
 // accountPage shows tokens, money and usage, each where the token may read it.
@@ -154,7 +155,8 @@ type Health struct {
 
 // Finding is the doctor's finding about a part.
 type Finding struct {
-	Part, State, Text, Advice string // state: ok, warning, bad
+	Part, State  string // state: ok, warning, bad
+	Text, Advice sentence.Sentence
 }
 
 // Depth is how many jobs are in a state, and how long the oldest has been due.
@@ -184,8 +186,12 @@ var findingStates = map[string]chip{
 }
 
 // Said and Advised are the sentences in the languages of the pages.
-func (f Finding) Said() look.Text    { return findings().in(f.Text) }
-func (f Finding) Advised() look.Text { return findings().in(f.Advice) }
+func (f Finding) Said() look.Text    { return both(f.Text) }
+func (f Finding) Advised() look.Text { return both(f.Advice) }
+
+func both(s sentence.Sentence) look.Text {
+	return look.Text{English: s.String(), Italian: s.In(italianFindings)}
+}
 
 // Chip is the state in a word.
 func (f Finding) Chip() chip { return findingStates[f.State] }

@@ -291,7 +291,7 @@ func (d *Pages) record(v *visit) error {
 		if !ok {
 			name = look.Same(e.Kind)
 		}
-		one := event{At: time.UnixMilli(e.CreatedAt), Name: name, Log: logs.in(log)}
+		one := event{At: time.UnixMilli(e.CreatedAt), Name: name, Log: logText(log)}
 		var b bytes.Buffer
 		if len(detail) > 0 && string(detail) != "null" && json.Indent(&b, detail, "", "  ") == nil {
 			one.Detail = b.String()

@@ -370,11 +370,11 @@ var missing = map[fault.Code]look.Text{
 
 // asSentence is a text that begins with a capital and ends with a full stop.
 func asSentence(t look.Text) look.Text {
-	return look.Text{English: sentence(t.English), Italian: sentence(t.Italian)}
+	return look.Text{English: punctuated(t.English), Italian: punctuated(t.Italian)}
 }
 
-// sentence begins with a capital and ends with a full stop.
-func sentence(s string) string {
+// punctuated begins with a capital and ends with a full stop.
+func punctuated(s string) string {
 	if s == "" {
 		return s
 	}

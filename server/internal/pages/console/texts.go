@@ -124,14 +124,16 @@ func remark(r ledger.Remark) look.Text {
 		if !ok { // of another version
 			text = r.Text
 		}
-		return sentence(text)
+		return punctuated(text)
 	}
 	return look.Text{English: in("en"), Italian: in("it")}
 }
 
-// logs are the sentences of the audit log, which are English, as people read
-// them.
-var logs = sentences{
+// logs are the sentences of the audit log, which keeps them in English, as people read them.
+var logs = []struct {
+	form *regexp.Regexp
+	text look.Text
+}{
 	{regexp.MustCompile(`^what was not signed was tried again$`), look.T("What was not signed became a record of its own", "Ciò che non era stato firmato è diventato una pratica a sé")},
 	{regexp.MustCompile(`^this is the rest of another record$`), look.T("This is the rest of another record", "Questo è il resto di un'altra pratica")},
 	{regexp.MustCompile(`^new signature request from (.*)$`), look.T("From the address %s", "Dall'indirizzo %s")},
@@ -166,6 +168,20 @@ var logs = sentences{
 	{regexp.MustCompile(`^somebody else is asked in the place of signer (\d+)$`), look.T("Somebody else in the place of signer %s", "Un'altra persona al posto del firmatario %s")},
 	{regexp.MustCompile(`^everybody has signed$`), look.T("Everybody has signed", "Tutti hanno firmato")},
 	{regexp.MustCompile(`^documents deleted at the end of their retention$`), look.T("At the end of their retention", "Alla fine della conservazione")},
+}
+
+// logText is a sentence of the audit log in both languages. One that is not in logs stays.
+func logText(log string) look.Text {
+	for _, known := range logs {
+		if found := known.form.FindStringSubmatch(log); found != nil {
+			var values []any
+			for _, v := range found[1:] {
+				values = append(values, v)
+			}
+			return known.text.With(values...)
+		}
+	}
+	return look.Same(log)
 }
 
 var products = strings.NewReplacer("test money", "denaro di prova", "refund: ", "rimborso: ", "signature", "firma", "certificate", "certificato", "lookup", "quotazione", "credit", "ricarica")
