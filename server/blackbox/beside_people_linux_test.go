@@ -42,7 +42,7 @@ func (s *servers) asks(requests int) (links []string) {
 	return links
 }
 
-// visited has somebody open a page five times a second while f runs.
+// visited has a visitor open a page five times a second while f runs.
 func (s *servers) visited(links []string, f func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

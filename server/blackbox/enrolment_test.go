@@ -13,7 +13,7 @@ import (
 	"rogito.dev/rogito/internal/film/filmtest"
 )
 
-// The sandbox's page: one button, the credentials once, and nobody else's link.
+// The sandbox's page: one button, the credentials once, and not on another's link.
 func testEnrolmentPage(t *testing.T, w *world) {
 	g := w.tenant(t)
 	for _, kind := range kinds {

@@ -29,7 +29,7 @@ func testJudgement(t *testing.T, w *world) {
 	post("/EU-QES_eseal", seal.body(doc)).wrong(t, 112)
 	stranger := w.guest(t, w.other)
 	stranger.do("POST", "/EU-QES_automatic", g.cert.body(doc)).wrong(t, 110) // another account's are unknown
-	// A username that nobody has takes as long: the quickest of four tells.
+	// An unknown username takes as long: the quickest of four tells.
 	known, unknown := time.Hour, time.Hour
 	for range 4 {
 		begin := time.Now()
@@ -141,7 +141,7 @@ func testLocks(t *testing.T, w *world) {
 		t.Errorf("%s", r.says())
 	}
 
-	// A username that nobody has, on every endpoint.
+	// An unknown username, on every endpoint.
 	unknown.Kind = "eseal"
 	for range 5 {
 		post(unknown).wrong(t, 110)

@@ -16,7 +16,7 @@ import (
 	"rogito.dev/rogito/internal/await"
 )
 
-// person is somebody who was asked to sign, with a browser of their own.
+// person was asked to sign, with a browser of their own.
 type person struct {
 	g      *guest
 	link   string

@@ -423,8 +423,8 @@ func (s *storm) waits(db *pgx.Conn, calm time.Time) (longest, after time.Duratio
 // a server that was taken for dead and tells of a record that another one has ended.
 var ours = regexp.MustCompile(`ERROR:  (canceling|cannot execute|deadlock|could not serialize|terminating|.*"signature_files_pkey")`)
 
-// quiet checks that the log of PostgreSQL has no errors that were made on purpose: whoever
-// looks after it is alerted by them.
+// quiet checks that the log of PostgreSQL has no errors that were made on purpose: they
+// would alert its operator.
 func (s *storm) quiet() {
 	s.t.Helper()
 	said := map[string]int{}

@@ -108,7 +108,7 @@ func Clean() {
 	built.dir, built.paths = "", nil
 }
 
-// Address is one of this machine that nobody listens on.
+// Address is one of this machine that nothing listens on.
 func Address() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -51,8 +51,7 @@ func After(d time.Duration) func() time.Time { return func() time.Time { return 
 
 const Day = 24 * time.Hour
 
-// PFX is a key pair of an authority that nobody knows and that publishes
-// nothing.
+// PFX is a key pair of an unknown authority, which publishes nothing.
 func PFX(t *testing.T, alg, password string) ([]byte, *x509.Certificate) {
 	t.Helper()
 	make := func(alg string, tpl, parent *x509.Certificate, by crypto.Signer) (*x509.Certificate, crypto.Signer) {

@@ -86,7 +86,7 @@ func (e *europe) Configure(dir string) func(*server.Config) {
 	}
 }
 
-// Signed is a document by somebody whose authority is on the lists.
+// Signed is a document by a signer whose authority is on the lists.
 func (e *europe) Signed() []byte {
 	e.t.Helper()
 	a := e.PKI.Actor(e.t, "p256")

@@ -18,7 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/people"
 )
 
-// Guest is somebody who was asked to sign, with a browser of their own, at one of the
+// Guest is a person who was asked to sign, with a browser of their own, at one of the
 // servers of an installation.
 type Guest struct {
 	T     testing.TB

@@ -127,7 +127,7 @@ func Work(s *signing.Service) error {
 	return s.WorkOnce(context.Background())
 }
 
-// Execute changes rows, as somebody who can write to the database does.
+// Execute changes rows, as someone who can write to the database does.
 func Execute(s *server.Server, t *testing.T, query string, args ...any) {
 	t.Helper()
 	err := s.Parts().DB.Write(context.Background(), func(tx *store.Tx) error {

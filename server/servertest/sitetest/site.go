@@ -357,7 +357,7 @@ func SelfSigned(t *testing.T, dir string) (certFile, keyFile string) {
 
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// TestDefaults are the defaults of a server that dials nobody.
+// TestDefaults are the defaults of a server that dials no one.
 func TestDefaults() server.Config {
 	cfg := server.Defaults()
 	cfg.Trust.Lists = false
