@@ -15,7 +15,7 @@ import (
 // is written down here.
 const (
 	mostTables = 50 // signers: who is asked to sign, and what they did; templates; members: people of an account
-	mostCaches = 14
+	mostCaches = 13
 	mostLoops  = 9
 	mostKeys   = 130
 	mostSleeps = 20

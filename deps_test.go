@@ -76,7 +76,7 @@ adestest                    ades tsp tsl internal/*
 client                      report
 
 internal/yardstick
-omi                         internal/atomicfile internal/geo internal/limits internal/memo
+omi                         internal/atomicfile internal/geo internal/limits
 
 server/internal/fault
 server/internal/hint

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/geo"
-	"rogito.dev/rogito/internal/memo"
 )
 
 // ErrIndex means that a file is not an index that this program can read: damaged, truncated, or of
@@ -34,7 +33,6 @@ type Index struct {
 
 	provinces []province
 	atlas     func() *atlas
-	written   memo.Memo[written, []byte] // JSON of zones
 }
 
 // OpenIndex maps an index file into memory and checks all of it. The memory is released once the

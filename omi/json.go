@@ -1,7 +1,6 @@
 package omi
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 
@@ -35,33 +34,12 @@ type Answer struct {
 // AppendJSON appends the answer as one JSON object, directly from the index: the semester, the
 // place, the zone, its values and its perimeter as rings of lat and lng. An unquoted side is null.
 func (a Answer) AppendJSON(b []byte, g Geometry) []byte {
-	zone := a.Zone.json(g)
-	b = slices.Grow(b, 256+len(zone)) // before it is the place
-	b = append(a.appendPlace(append(b, '{')), ',')
-	return append(append(b, zone...), '}')
-}
-
-// written is what the JSON of a zone is cached by.
-type written struct {
-	zone     uint32
-	geometry Geometry
-}
-
-// json is the part of an answer that does not depend on the place. Writing a perimeter takes ten
-// times as long as the rest of a look-up, and most look-ups are about few zones.
-func (z Zone) json(g Geometry) []byte {
-	key := written{z.i, g}
-	if b, ok := z.ix.written.Get(key); ok {
-		return b
-	}
-	b := z.appendFields(nil)
+	b = a.appendFields(append(b, '{'))
 	if g != NoGeometry {
 		b = append(b, `,"geometry":`...)
-		b = z.appendPolygons(b, g)
+		b = a.Zone.appendPolygons(b, g)
 	}
-	b = bytes.Clone(b) // of its length only
-	z.ix.written.Put(key, b, len(b))
-	return b
+	return append(b, '}')
 }
 
 // appendFields appends everything but the geometry.
@@ -164,17 +142,19 @@ func appendMilli(b []byte, v int32) []byte {
 	return strconv.AppendFloat(b, float64(v)/1000, 'f', -1, 64)
 }
 
-// appendMicro appends micro-degrees as degrees, always with six decimals, like the source.
+// appendMicro appends micro-degrees as degrees, always with six decimals, like the source. Most bytes
+// that the service sends are written here.
 func appendMicro(b []byte, v int32) []byte {
 	if v < 0 {
 		b, v = append(b, '-'), -v
 	}
 	b = strconv.AppendInt(b, int64(v/geo.Micro), 10)
-	point := len(b)
-	b = strconv.AppendInt(b, int64(geo.Micro+v%geo.Micro), 10) // a one and six digits
-	b[point] = '.'
-	return b
+	f := v % geo.Micro
+	return append(b, '.', digit(f/100_000), digit(f/10_000), digit(f/1000), digit(f/100), digit(f/10), digit(f))
 }
+
+// digit is the last one of a number.
+func digit(n int32) byte { return byte('0' + n%10) }
 
 // appendText appends a JSON string.
 func appendText(b []byte, s string) []byte {
@@ -194,8 +174,23 @@ func (z Zone) eachRing(polygon int, g Geometry, visit func(i int, ring []geo.Poi
 	}
 }
 
+// vertices is how many points the full perimeter has.
+func (z Zone) vertices() int {
+	all := 0
+	for p := range z.Polygons() {
+		first, n := z.ix.polygonRings(z.field(zonePolygons) + uint32(p))
+		for i := range n {
+			all += z.ix.ring(first+i).Edges() + 1
+		}
+	}
+	return all
+}
+
 // appendPolygons appends the perimeter as a list of {exterior, holes}.
 func (z Zone) appendPolygons(b []byte, g Geometry) []byte {
+	if g == FullGeometry { // some 60 KB, which would be copied while the slice grows
+		b = slices.Grow(b, len(`,{"lat":45.464200,"lng":12.345678}`)*z.vertices()+1024)
+	}
 	b = append(b, '[')
 	for p := range z.Polygons() {
 		if p > 0 {

@@ -1,6 +1,9 @@
 package geo
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // BlockSize is the length of one block record in bytes.
 const BlockSize = 32
@@ -105,6 +108,16 @@ func (r Ring) Valid() bool {
 
 func (r Ring) len() int { return len(r.Blocks) / BlockSize }
 
+// Edges is how many edges the ring has.
+func (r Ring) Edges() int {
+	all := 0
+	for i := range r.len() {
+		n, _ := r.shape(i)
+		all += n
+	}
+	return all
+}
+
 func (r Ring) offset(i int) uint32 {
 	return binary.LittleEndian.Uint32(r.Blocks[i*BlockSize+fieldOffset:])
 }
@@ -190,7 +203,7 @@ func (r Ring) Side(at Position) Side {
 // AppendPoints appends the vertices of the ring, the last equal to the first.
 func (r Ring) AppendPoints(dst []Point) []Point {
 	var buf [BlockEdges]Point
-	dst = append(dst, r.first(0))
+	dst = append(slices.Grow(dst, r.Edges()+1), r.first(0))
 	for i := range r.len() {
 		dst = append(dst, r.decode(i, &buf)...)
 	}
