@@ -114,7 +114,7 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	}
 	told := func() bool {
 		found := s.Examine(true)["signing keys"]
-		return strings.Contains(found.Text, "still in the token")
+		return strings.Contains(found.Text.String(), "still in the token")
 	}
 	token.DestroyAnswer.Store(pkcs11.CKR_ACTION_PROHIBITED)
 	id := revoke()
