@@ -87,7 +87,7 @@ func isXML(src ades.Source) bool {
 	if err != nil {
 		return false
 	}
-	d, err := xmldom.Parse(b, xmldom.Limits{})
+	d, err := xmldom.Parse(string(b), xmldom.Limits{})
 	if err != nil {
 		return false
 	}

@@ -144,7 +144,7 @@ func (st ListStatus) extensions(b *strings.Builder) {
 // SignXML puts an enveloped signature at the end of a document's root.
 func SignXML(doc []byte, signer *Actor) ([]byte, error) {
 	const c14n = "http://www.w3.org/2001/10/xml-exc-c14n#"
-	parsed, err := xmldom.Parse(doc, xmldom.Limits{})
+	parsed, err := xmldom.Parse(string(doc), xmldom.Limits{})
 	if err != nil {
 		return nil, err
 	}
@@ -171,5 +171,6 @@ func SignXML(doc []byte, signer *Actor) ([]byte, error) {
 	sig := "<ds:Signature" + ns + "><ds:SignedInfo" + info + "<ds:SignatureValue>" + base64.StdEncoding.EncodeToString(value) +
 		"</ds:SignatureValue><ds:KeyInfo><ds:X509Data><ds:X509Certificate>" + base64.StdEncoding.EncodeToString(signer.Certificate.Raw) +
 		"</ds:X509Certificate></ds:X509Data></ds:KeyInfo></ds:Signature>"
-	return parsed.Splice(parsed.Append(parsed.Root(), sig))
+	signed, err := parsed.Splice(parsed.Append(parsed.Root(), sig))
+	return []byte(signed), err
 }

@@ -156,7 +156,7 @@ func (c *container) checkManifest(e *entry, signed map[*entry][]string) (vague s
 	if err != nil {
 		return "", err
 	}
-	d, err := xmldom.ParseContext(e.c.ctx, b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
 	if err != nil {
 		return "", &ades.MalformedError{Format: "manifest", Where: e.name, Err: err}
 	}

@@ -32,7 +32,7 @@ func readManifest(e *entry) (*manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := xmldom.ParseContext(e.c.ctx, b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
 	if err != nil {
 		return nil, &ades.MalformedError{Format: "ASiC manifest", Where: e.name, Err: err}
 	}

@@ -139,7 +139,7 @@ func (p *opc) parse(e *entry) (*xmldom.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := xmldom.ParseContext(p.ctx, b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(p.ctx, string(b), xmldom.Limits{})
 	if err != nil {
 		return nil, &ades.MalformedError{Format: "OOXML", Where: e.name, Err: err}
 	}

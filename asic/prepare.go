@@ -300,7 +300,7 @@ func appendXAdES(e *entry, signature []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := xmldom.ParseContext(e.c.ctx, b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
 	if err != nil {
 		return nil, &ades.MalformedError{Format: "XML", Where: e.name, Err: err}
 	}
@@ -310,7 +310,8 @@ func appendXAdES(e *entry, signature []byte) ([]byte, error) {
 	if i := bytes.Index(signature, []byte("?>\n")); i >= 0 {
 		signature = signature[i+3:]
 	}
-	return d.Splice(d.Append(d.Root(), string(signature)))
+	both, err := d.Splice(d.Append(d.Root(), string(signature)))
+	return []byte(both), err
 }
 
 // nextNumber is a number that no signature file of the container has.

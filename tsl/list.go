@@ -82,7 +82,7 @@ func Parse(b []byte) (*List, error) {
 	if len(b) > maxList {
 		return nil, ades.Malformed("TSL", "", "%d bytes are too many", len(b))
 	}
-	doc, err := xmldom.Parse(b, xmldom.Limits{Size: maxList})
+	doc, err := xmldom.Parse(string(b), xmldom.Limits{Size: maxList})
 	if err != nil {
 		return nil, &ades.MalformedError{Format: "TSL", Err: err}
 	}

@@ -52,12 +52,10 @@ func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.Augm
 	if raised == 0 {
 		return ErrNothing
 	}
-	out, err := doc.Splice()
-	if err != nil {
+	if err := doc.WriteSpliced(w); err != nil {
 		return fmt.Errorf("xades: %w", err)
 	}
-	_, err = w.Write(out)
-	return err
+	return nil
 }
 
 // raisable returns the signatures of a document that are not counter-signatures. Their number and

@@ -15,7 +15,7 @@ import (
 // search a file for its parts. Such a mark in signed content was written by the signer. If the
 // octets differ from the parsed text, none is allowed anywhere.
 func (r *reader) rejectForeign() {
-	octets := r.doc.Bytes()
+	octets := r.doc.Octets()
 	if !foreign.PDFIn(octets) {
 		return
 	}

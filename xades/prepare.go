@@ -10,8 +10,10 @@ import (
 	"hash"
 	"io"
 	"slices"
+	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
@@ -286,27 +288,28 @@ func LooksLikeXML(src ades.Source) bool {
 // parse reads a whole source as XML. Text and tree are charged to the budget of the context;
 // exceeding it makes the document malformed.
 func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
-	b, err := load(ctx, src)
+	text, err := load(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	d, err := xmldom.ParseContext(ctx, b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(ctx, text, xmldom.Limits{})
 	if err != nil {
 		return nil, malformed(err)
 	}
 	return d, nil
 }
 
-func load(ctx context.Context, src ades.Source) ([]byte, error) {
+func load(ctx context.Context, src ades.Source) (string, error) {
 	if src.Size() > int64(xmldom.DefaultLimits.Size) {
-		return nil, ades.Malformed("XML", "", "%w: %d bytes", xmldom.ErrLimit, src.Size())
+		return "", ades.Malformed("XML", "", "%w: %d bytes", xmldom.ErrLimit, src.Size())
 	}
 	if err := limits.BudgetOf(ctx).Spend(src.Size()); err != nil {
-		return nil, ades.Malformed("XML", "", "%w: %d bytes", err, src.Size())
+		return "", ades.Malformed("XML", "", "%w: %d bytes", err, src.Size())
 	}
-	b := make([]byte, src.Size())
-	if _, err := io.ReadFull(io.NewSectionReader(src, 0, src.Size()), b); err != nil {
-		return nil, fmt.Errorf("xades: read document: %w", err)
+	var b strings.Builder
+	b.Grow(int(src.Size()))
+	if err := cms.Copy(&b, src); err != nil {
+		return "", fmt.Errorf("xades: read document: %w", err)
 	}
-	return b, nil
+	return b.String(), nil
 }

@@ -306,7 +306,7 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 // octets are the verified octets of a reference, made on demand. The document is parsed again,
 // since its tree is released by then.
 type octets struct {
-	doc  []byte
+	doc  string
 	sig  uint32 // offset of the ds:Signature
 	ref  uint32 // offset of the ds:Reference
 	xml  bool   // a canonical document or element: known without making the octets
@@ -317,7 +317,7 @@ type octets struct {
 func (s *sigReader) octets(r *xmldsig.Reference) *octets {
 	g, err := s.x.Region(r)
 	xml := err == nil && !g.Text && g.Set.Keep == nil && (g.Set.Apex.Kind == xmldom.Element || g.Set.Apex.Kind == xmldom.DocumentNode)
-	return &octets{doc: s.doc.Bytes(), sig: s.x.Node.Start, ref: r.Node.Start, xml: xml}
+	return &octets{doc: s.doc.Octets(), sig: s.x.Node.Start, ref: r.Node.Start, xml: xml}
 }
 
 // load repeats a write that succeeded before, so it cannot fail.

@@ -332,7 +332,7 @@ func TestWordsOfTheCaller(t *testing.T) {
 		o := Options{Packaging: packaging, MimeTypes: map[string]string{words: words}, Policy: &ades.SignaturePolicy{ID: words, URI: words, Hash: crypto.SHA256, Digest: make([]byte, 32)}}
 		signed := sign(t, p.Actor(t, "good"), []ades.File{file(words, invoice)}, o)
 		check(t, readBack(t, signed, nil), 1, "")
-		if d, err := xmldom.Parse(signed, xmldom.Limits{}); err != nil || d.Descendants(ns132, "MimeType")[0].Text() != words || d.Descendants(ns132, "SPURI")[0].Text() != words {
+		if d, err := xmldom.Parse(string(signed), xmldom.Limits{}); err != nil || d.Descendants(ns132, "MimeType")[0].Text() != words || d.Descendants(ns132, "SPURI")[0].Text() != words {
 			t.Errorf("packaging %v: %v, or other words than those that were given", packaging, err)
 		}
 	}

@@ -17,7 +17,7 @@ const space = "urn:ietf:params:xml:ns:ers"
 
 // parseXML reads an EvidenceRecord of RFC 6283.
 func parseXML(raw []byte) (*Record, error) {
-	doc, err := xmldom.Parse(raw, xmldom.Limits{})
+	doc, err := xmldom.Parse(string(raw), xmldom.Limits{})
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func parseXML(raw []byte) (*Record, error) {
 			}
 		}
 		one.canonical = func(h crypto.Hash, text []byte) []byte {
-			doc, err := xmldom.Parse(text, xmldom.Limits{})
+			doc, err := xmldom.Parse(string(text), xmldom.Limits{})
 			if err != nil {
 				return nil
 			}

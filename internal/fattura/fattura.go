@@ -70,7 +70,7 @@ func Read(text []byte) (*Invoice, error) {
 	if len(text) > MaxSize {
 		return nil, ErrNone
 	}
-	d, err := xmldom.Parse(text, xmldom.Limits{})
+	d, err := xmldom.Parse(string(text), xmldom.Limits{})
 	if err != nil {
 		return nil, ErrNone
 	}

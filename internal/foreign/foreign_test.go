@@ -7,11 +7,11 @@ import (
 
 func TestIn(t *testing.T) {
 	for _, s := range []string{"a%PDF-1.7", "startxref", "1 0 obj", "12\n0obj<<", "1 %x\n0 obj", "1 0 %y\r%1 z\n obj", "1 +0 obj", "50% of 1 0 %x\nobj", "x 3 obj 4 0 obj", "PK\x03\x04", "xPK\x05\x06", "<<HTML>", "<!DocType html>"} {
-		if !In([]byte(s)) {
+		if !In(s) {
 			t.Errorf("%q is not seen", s)
 		}
 	}
-	if In([]byte("PDF, PK, <h, <!doctype xml, 3 objects, a 0 obj, 4 1obk, %9 obj, obj")) || PDFIn([]byte("<html>")) {
+	if In("PDF, PK, <h, <!doctype xml, 3 objects, a 0 obj, 4 1obk, %9 obj, obj") || PDFIn("<html>") {
 		t.Error("something is seen where nothing is")
 	}
 }

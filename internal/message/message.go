@@ -252,7 +252,7 @@ func doubtful(line []byte, first bool) error {
 		return finding.MIMELineContinuesNothing.New()
 	case !folded && (len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })):
 		return finding.MIMEFieldName.New()
-	case foreign.In(line):
+	case foreign.In(string(line)):
 		return finding.HoldsOtherDocument.New()
 	}
 	return nil
@@ -386,7 +386,7 @@ func (m *Message) add(raw []byte) error {
 func headless(raw []byte) *Entity {
 	e := &Entity{Raw: raw, Body: raw, Type: "text/plain", Params: map[string]string{}}
 	line := bytes.TrimRight(raw, "\r\n")
-	if bytes.ContainsAny(line, "\r\n\x00:") || len(line) == 0 || line[0] == ' ' || line[0] == '\t' || foreign.In(line) {
+	if bytes.ContainsAny(line, "\r\n\x00:") || len(line) == 0 || line[0] == ' ' || line[0] == '\t' || foreign.In(string(line)) {
 		e.Ambiguous = finding.MIMEPartWithoutHeader.New()
 	}
 	return e

@@ -65,7 +65,7 @@ func Read(signed []byte) (*ades.PEC, error) {
 
 // parse reads daticert.xml.
 func parse(data []byte) (*ades.PEC, error) {
-	d, err := xmldom.Parse(data, xmldom.Limits{})
+	d, err := xmldom.Parse(string(data), xmldom.Limits{})
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func isChar(r rune) bool {
 
 // IsName reports whether a text is an XML name without a colon, like an Id.
 func IsName(s string) bool {
-	d, err := Parse([]byte("<"+s+"/>"), Limits{}) // the parser knows what a name is
+	d, err := Parse("<"+s+"/>", Limits{}) // the parser knows what a name is
 	return err == nil && d.Root().Name.QName == s && d.Root().Name.Prefix == ""
 }
 

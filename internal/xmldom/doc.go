@@ -79,7 +79,7 @@ type Document struct {
 	ids    map[string][]*Node
 	marked bool // the root contains something other than elements and text
 	origin *Origin
-	raw    []byte
+	octets string
 	budget *limits.Budget
 	spent  int64
 }
@@ -101,8 +101,8 @@ func (d *Document) Uses(space, local string) bool {
 // instructions or CDATA sections.
 func (d *Document) Plain() bool { return !d.marked }
 
-// Bytes returns the input.
-func (d *Document) Bytes() []byte { return d.raw }
+// Octets returns the input.
+func (d *Document) Octets() string { return d.octets }
 
 // Root is the document's top-level element.
 func (d *Document) Root() *Node {

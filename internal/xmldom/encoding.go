@@ -1,7 +1,6 @@
 package xmldom
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,19 +15,19 @@ import (
 
 // encoding is how the text of a document is encoded.
 type encoding struct {
-	bom   []byte
+	bom   string
 	codec textenc.Encoding // nil for UTF-8
 }
 
 // decode converts bytes to UTF-8 text, and returns the encoding for converting back. A byte order
 // mark that contradicts the declaration is an error: some readers follow the one, some the other.
-func decode(b []byte) (string, encoding, error) {
+func decode(b string) (string, encoding, error) {
 	wide := func(from int, order binary.ByteOrder, codec textenc.Encoding) (string, encoding, error) {
-		t, enc, err := fromUTF16(b[from:], encoding{bom: b[:from:from], codec: codec}, order)
+		t, enc, err := fromUTF16([]byte(b[from:]), encoding{bom: b[:from], codec: codec}, order)
 		if err != nil {
 			return "", enc, err
 		}
-		name := declaredEncoding([]byte(t[:min(len(t), maxDeclaration)]))
+		name := declaredEncoding(t)
 		ordered := map[binary.ByteOrder]string{binary.BigEndian: "utf-16be", binary.LittleEndian: "utf-16le"}[order]
 		switch strings.ToLower(name) {
 		case "", "utf-16", ordered:
@@ -38,33 +37,33 @@ func decode(b []byte) (string, encoding, error) {
 	}
 	big, little := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	switch {
-	case bytes.HasPrefix(b, []byte("\xEF\xBB\xBF")):
+	case strings.HasPrefix(b, "\xEF\xBB\xBF"):
 		name := declaredEncoding(b[3:])
 		switch strings.ToLower(name) {
 		case "", "utf-8", "utf8":
-			return string(b[3:]), encoding{bom: b[:3:3]}, nil
+			return b[3:], encoding{bom: b[:3]}, nil
 		}
 		return "", encoding{}, fmt.Errorf("has the byte order mark of UTF-8 but declares %q", clip(name))
-	case bytes.HasPrefix(b, []byte("\xFE\xFF")):
+	case strings.HasPrefix(b, "\xFE\xFF"):
 		return wide(2, binary.BigEndian, big)
-	case bytes.HasPrefix(b, []byte("\xFF\xFE")):
+	case strings.HasPrefix(b, "\xFF\xFE"):
 		return wide(2, binary.LittleEndian, little)
-	case bytes.HasPrefix(b, []byte("\x00<\x00?")):
+	case strings.HasPrefix(b, "\x00<\x00?"):
 		return wide(0, binary.BigEndian, big)
-	case bytes.HasPrefix(b, []byte("<\x00?\x00")):
+	case strings.HasPrefix(b, "<\x00?\x00"):
 		return wide(0, binary.LittleEndian, little)
 	}
 	name := declaredEncoding(b)
 	switch strings.ToLower(name) {
 	case "", "utf-8", "utf8":
-		return string(b), encoding{}, nil
+		return b, encoding{}, nil
 	case "us-ascii", "ascii", "ansi_x3.4-1968", "iso-ir-6", "iso646-us", "csascii":
-		for _, c := range b {
-			if c >= 0x80 {
+		for i := range len(b) {
+			if b[i] >= 0x80 {
 				return "", encoding{}, errors.New("declares ASCII but is not")
 			}
 		}
-		return string(b), encoding{}, nil
+		return b, encoding{}, nil
 	}
 	return fromDeclared(b, name)
 }
@@ -73,7 +72,7 @@ func decode(b []byte) (string, encoding, error) {
 const maxDeclaration = 1024
 
 // fromDeclared decodes a single-byte encoding.
-func fromDeclared(b []byte, name string) (string, encoding, error) {
+func fromDeclared(b, name string) (string, encoding, error) {
 	label := strings.ToLower(name)
 	if strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "ucs-2") {
 		return "", encoding{}, errors.New("declared UTF-16 but is not")
@@ -84,7 +83,8 @@ func fromDeclared(b []byte, name string) (string, encoding, error) {
 	}
 	var out strings.Builder
 	out.Grow(len(b) + len(b)/8)
-	for at, c := range b {
+	for at := range len(b) {
+		c := b[at]
 		r := rune(c)
 		if c >= 0x80 {
 			r = codec.DecodeByte(c)
@@ -154,33 +154,30 @@ func fromUTF16(b []byte, enc encoding, order binary.ByteOrder) (string, encoding
 
 // declaredEncoding returns the encoding in the XML declaration, which is ASCII in every encoding
 // that gets here.
-func declaredEncoding(b []byte) string {
-	if !bytes.HasPrefix(b, []byte("<?xml")) {
+func declaredEncoding(b string) string {
+	if !strings.HasPrefix(b, "<?xml") {
 		return ""
 	}
-	end := bytes.Index(b[:min(len(b), maxDeclaration)], []byte("?>"))
+	end := strings.Index(b[:min(len(b), maxDeclaration)], "?>")
 	if end < 0 {
 		return ""
 	}
-	m := xmlDecl.FindSubmatch(b[5:end])
+	m := xmlDecl.FindStringSubmatch(b[5:end])
 	if m == nil {
 		return "" // the parser reports it
 	}
-	return string(m[3]) + string(m[4])
+	return m[3] + m[4]
 }
 
 // encode converts text to the document's own encoding.
-func (e encoding) encode(text []byte) ([]byte, error) {
+func (e encoding) encode(text string) (string, error) {
 	if e.codec != nil {
 		enc := textenc.HTMLEscapeUnsupported(e.codec.NewEncoder())
-		out, err := enc.Bytes(text)
+		out, err := enc.String(text)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		text = out
 	}
-	if len(e.bom) == 0 {
-		return text, nil
-	}
-	return append(bytes.Clone(e.bom), text...), nil
+	return e.bom + text, nil
 }

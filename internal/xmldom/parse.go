@@ -11,29 +11,32 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Parse parses a document. It retains b, which must not be changed afterwards. Errors are a
-// *SyntaxError, which may wrap ErrDoctype, ErrEntity or ErrLimit.
-func Parse(b []byte, lim Limits) (*Document, error) {
-	return ParseContext(context.Background(), b, lim)
+// Parse parses a document, given as its octets. Errors are a *SyntaxError, which may wrap ErrDoctype,
+// ErrEntity or ErrLimit.
+func Parse(octets string, lim Limits) (*Document, error) {
+	return ParseContext(context.Background(), octets, lim)
 }
 
 // ParseContext is Parse with a context: the tree is charged to its limits.Budget until Release, and
 // parsing stops when it ends. The error then wraps limits.ErrBudget, or is the context's.
-func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) {
+func ParseContext(ctx context.Context, octets string, lim Limits) (*Document, error) {
 	lim = lim.withDefaults()
-	if len(b) > lim.Size || len(b) > math.MaxInt32/2 {
-		return nil, &SyntaxError{Line: 1, Err: fmt.Errorf("%w: %d bytes", ErrLimit, len(b))}
+	if len(octets) > lim.Size || len(octets) > math.MaxInt32/2 {
+		return nil, &SyntaxError{Line: 1, Err: fmt.Errorf("%w: %d bytes", ErrLimit, len(octets))}
 	}
-	text, enc, err := decode(b)
+	text, enc, err := decode(octets)
 	if err != nil {
 		return nil, &SyntaxError{Line: 1, Err: err}
 	}
 	p := parser{ctx: ctx, s: text, lim: lim, names: make(map[string]*Name, min(64, len(text)/32))}
-	p.d = &Document{text: text, enc: enc, raw: b, ids: map[string][]*Node{}, budget: limits.BudgetOf(ctx)}
+	p.d = &Document{text: text, enc: enc, octets: octets, ids: map[string][]*Node{}, budget: limits.BudgetOf(ctx)}
 	p.origin = &Origin{Text: text}
 	p.d.origin = p.origin
 	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text)), extra: &extra{origin: p.origin}}
-	if err = p.d.spend(len(text)); err == nil { // the text is a second copy
+	if !p.d.Same() {
+		err = p.d.spend(len(text)) // a second copy
+	}
+	if err == nil {
 		err = p.run()
 	}
 	if err != nil {

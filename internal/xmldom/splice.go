@@ -30,14 +30,14 @@ func (d *Document) AddAttr(n *Node, name, value string) Edit {
 	}
 }
 
-// Splice applies edits and returns the bytes in the document's own encoding. Everything outside the
+// Splice applies edits and returns the octets in the document's own encoding. Everything outside the
 // edits is unchanged.
-func (d *Document) Splice(edits ...Edit) ([]byte, error) {
+func (d *Document) Splice(edits ...Edit) (string, error) {
 	parts, err := d.spliced(edits)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return d.enc.encode([]byte(strings.Join(parts, "")))
+	return d.enc.encode(strings.Join(parts, ""))
 }
 
 // WriteSpliced is Splice to a writer; a UTF-8 document is not copied first.
@@ -47,7 +47,7 @@ func (d *Document) WriteSpliced(w io.Writer, edits ...Edit) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.Write(out)
+		_, err = io.WriteString(w, out)
 		return err
 	}
 	parts, err := d.spliced(edits)

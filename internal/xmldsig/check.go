@@ -128,7 +128,7 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 		return false
 	}
 	defer d.doc.Release()
-	if !d.doc.Same() && foreign.PDFIn(d.doc.Bytes()) {
+	if !d.doc.Same() && foreign.PDFIn(d.doc.Octets()) {
 		return false
 	}
 	g := &Region{Set: *d.set, Method: method}
@@ -152,7 +152,7 @@ func splitText(n *xmldom.Node, comments bool) bool {
 	for c := n.First; c != nil; c = c.Next {
 		switch c.Kind {
 		case xmldom.Comment:
-			if comment = !comments; comment && (foreign.PDFIn([]byte(c.Data)) || strings.ContainsAny(c.Data, "<>")) {
+			if comment = !comments; comment && (foreign.PDFIn(c.Data) || strings.ContainsAny(c.Data, "<>")) {
 				return true
 			}
 		case xmldom.Text:

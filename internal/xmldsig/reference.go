@@ -151,22 +151,22 @@ func (d *data) write(w io.Writer, m Method) error {
 	return err
 }
 
-// octets loads the octets, or canonicalises the set.
-func (s *Signature) octets(d *data) ([]byte, error) {
-	if d.set == nil && d.source == nil {
-		return d.octets, nil
-	}
-	if d.source != nil && d.source.Size() > int64(xmldom.DefaultLimits.Size) {
-		return nil, fmt.Errorf("%w: %d bytes to transform", xmldom.ErrLimit, d.source.Size())
-	}
+// text loads octets as a text.
+func (s *Signature) text(d *data) (string, error) {
+	size := int64(len(d.octets))
 	if d.source != nil {
-		if err := s.reserve(d.source.Size()); err != nil {
-			return nil, err
-		}
+		size = d.source.Size()
 	}
-	var b bytes.Buffer
-	err := d.write(&meter{s: s, w: &b, hold: d.source == nil}, Method{})
-	return b.Bytes(), err
+	if size > int64(xmldom.DefaultLimits.Size) {
+		return "", fmt.Errorf("%w: %d bytes to transform", xmldom.ErrLimit, size)
+	}
+	if err := s.reserve(size); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.Grow(int(size))
+	err := d.write(&meter{s: s, w: &b}, Method{})
+	return b.String(), err
 }
 
 // nodes parses octets into a node-set.
@@ -174,11 +174,11 @@ func (s *Signature) nodes(d *data) (*data, error) {
 	if d.set != nil {
 		return d, nil
 	}
-	b, err := s.octets(d)
+	text, err := s.text(d)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := xmldom.ParseContext(s.context(), b, xmldom.Limits{})
+	doc, err := xmldom.ParseContext(s.context(), text, xmldom.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("parse octets: %w", err)
 	}
@@ -286,11 +286,11 @@ func (d *data) drop(nodes ...*xmldom.Node) *data {
 // decodeTransform decodes base64 text; for a node-set, its character data.
 func (s *Signature) decodeTransform(d *data) (*data, error) {
 	if d.set == nil {
-		b, err := s.octets(d)
+		text, err := s.text(d)
 		if err != nil {
 			return nil, err
 		}
-		out, err := DecodeBase64(string(b))
+		out, err := DecodeBase64(text)
 		return &data{octets: out}, err
 	}
 	if !d.set.all() {

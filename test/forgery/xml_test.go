@@ -351,7 +351,7 @@ func (f *xmlForger) xmldsig(doc string, objects string, refs ...ref) string {
 		base64.StdEncoding.EncodeToString(a.Certificate.Raw) + `</ds:X509Certificate></ds:X509Data></ds:KeyInfo>` + objects + `</ds:Signature>`
 	doc = strings.Replace(doc, "@", sig, 1)
 	parsed := func() *xmldsig.Signature {
-		d, err := xmldom.Parse([]byte(doc), xmldom.Limits{})
+		d, err := xmldom.Parse(doc, xmldom.Limits{})
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -464,7 +464,7 @@ func (f *xmlForger) custom() {
 // manifests: what is signed is a list of digests.
 func (f *xmlForger) manifests() {
 	const order = `<order Id="o1"><amount>100</amount></order>`
-	d, err := xmldom.Parse([]byte(order), xmldom.Limits{})
+	d, err := xmldom.Parse(order, xmldom.Limits{})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func read(contentType string, text []byte) (*Answer, error) {
 			return nil, err
 		}
 	}
-	doc, err := xmldom.Parse(declared(contentType, text), bounds)
+	doc, err := xmldom.Parse(string(declared(contentType, text)), bounds)
 	if err != nil {
 		return nil, err
 	}

@@ -291,7 +291,7 @@ func (p *parts) resigned(value func(info []byte) []byte, method string) string {
 func (p *parts) rebuild(value func([]byte) []byte, change func(string) string) string {
 	info := signedInfo.FindString(p.signature)
 	next := change(info)
-	d, err := xmldom.Parse([]byte(strings.Replace(next, "<ds:SignedInfo>", `<ds:SignedInfo xmlns:ds="`+xmldsig.Space+`">`, 1)), xmldom.Limits{})
+	d, err := xmldom.Parse(strings.Replace(next, "<ds:SignedInfo>", `<ds:SignedInfo xmlns:ds="`+xmldsig.Space+`">`, 1), xmldom.Limits{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func publicPEM(key *rsa.PrivateKey) []byte {
 
 // sha1Digest: the provider itself digests with SHA-1.
 func (p *parts) sha1Digest() string {
-	d, err := xmldom.Parse([]byte(p.bare), xmldom.Limits{})
+	d, err := xmldom.Parse(p.bare, xmldom.Limits{})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func bounded(r io.Reader) ([]byte, error) {
 // its own certificate shows a document that was cut or changed, which is not
 // read.
 func (s *SPID) parseProviders(text []byte) ([]*provider, error) {
-	d, err := xmldom.Parse(text, xmldom.Limits{Size: maxMetadata, Depth: 48, Nodes: 400_000, Attributes: 64, Bindings: 64})
+	d, err := xmldom.Parse(string(text), xmldom.Limits{Size: maxMetadata, Depth: 48, Nodes: 400_000, Attributes: 64, Bindings: 64})
 	if err != nil {
 		return nil, err
 	}

@@ -161,7 +161,7 @@ func (i *IdP) Read(r *http.Request) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	sp, err := xmldom.Parse(i.Metadata(), xmldom.Limits{})
+	sp, err := xmldom.Parse(string(i.Metadata()), xmldom.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("metadata of the service provider: %w", err)
 	}

@@ -42,7 +42,7 @@ const MaxMessage = 256 << 10
 
 // Parse reads a message.
 func Parse(b []byte) (*xmldom.Document, error) {
-	return xmldom.Parse(b, xmldom.Limits{Size: MaxMessage, Depth: 32, Nodes: 8192, Attributes: 64, Bindings: 64})
+	return xmldom.Parse(string(b), xmldom.Limits{Size: MaxMessage, Depth: 32, Nodes: 8192, Attributes: 64, Bindings: 64})
 }
 
 // Decode takes the value of a form field of the POST binding to its octets.

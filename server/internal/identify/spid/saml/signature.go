@@ -124,7 +124,7 @@ const (
 // Sign puts a signature into the root of a message, behind its Issuer where
 // there is one. The root must have an ID.
 func (s Signer) Sign(message string) ([]byte, error) {
-	d, err := xmldom.Parse([]byte(message), xmldom.Limits{Size: 4 << 20})
+	d, err := xmldom.Parse(message, xmldom.Limits{Size: 4 << 20})
 	if err != nil {
 		return nil, fmt.Errorf("sign a message: %w", err)
 	}
@@ -150,7 +150,8 @@ func (s Signer) Sign(message string) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("<ds:Signature" + ns + "><ds:SignedInfo" + info + "<ds:SignatureValue>" + base64.StdEncoding.EncodeToString(value) + "</ds:SignatureValue>")
 	b.WriteString(KeyInfo(s.Certificate) + "</ds:Signature>")
-	return d.Splice(xmldom.Edit{Offset: at, Insert: b.String()})
+	signed, err := d.Splice(xmldom.Edit{Offset: at, Insert: b.String()})
+	return []byte(signed), err
 }
 
 func (s Signer) value(octets []byte) ([]byte, error) {
