@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -283,6 +286,29 @@ func TestRefusedToBeMade(t *testing.T) {
 	} {
 		if _, err := jades.Prepare(t.Context(), c.files, a.Signing(pki.Now()), c.o); err == nil {
 			t.Errorf("%s: made", name)
+		}
+	}
+}
+
+// TestStampOfReferencesAlone: rfsTst is over the references (TS 119 182-1, 5.3.4), here over none.
+// Anybody may have such a token, which does not say when the signature was made.
+func TestStampOfReferencesAlone(t *testing.T) {
+	pki := newPKI(t)
+	a := pki.Actor(t, "good")
+	signed := string(made(t, a, a.Signing(at), jades.Options{}, file("order.json", text)))
+	for over, name := range map[string]string{"": "rfsTst", regexp.MustCompile(`"signature":"([^"]+)"`).FindStringSubmatch(signed)[1]: "sigTst"} {
+		sum := sha256.Sum256([]byte(over))
+		token, err := pki.Unit.Stamp(t.Context(), crypto.SHA256, sum[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		component := fmt.Sprintf(`{"%s":{"tstTokens":[{"val":"%s"}]}}`, name, base64.StdEncoding.EncodeToString(token))
+		stamped := strings.TrimSuffix(signed, "}") + `,"header":{"etsiU":["` + base64.RawURLEncoding.EncodeToString([]byte(component)) + `"]}}`
+		doc := read(t, []byte(stamped))
+		good(t, doc)
+		s := doc.Signatures[0]
+		if len(s.Timestamps) != 1 || slices.Contains(s.Timestamps[0].Covers, s.ID) != (name == "sigTst") {
+			t.Errorf("%s: %d time-stamps, covering %v", name, len(s.Timestamps), s.Timestamps[0].Covers)
 		}
 	}
 }

@@ -44,7 +44,10 @@ func (s *sigReader) timestamps() {
 			continue
 		}
 		over := covers
-		if kind == ades.ArchiveTimestamp {
+		switch kind {
+		case ades.RefsOnly:
+			over = nil // the signature is not under it
+		case ades.ArchiveTimestamp:
 			over = seen
 		}
 		var more []string

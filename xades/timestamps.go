@@ -50,7 +50,10 @@ func (s *sigReader) timestamps() {
 			continue
 		}
 		over := covers
-		if kind == ades.ArchiveTimestamp {
+		switch {
+		case kind == ades.RefsOnly:
+			over = nil // the signature is not under it
+		case kind == ades.ArchiveTimestamp && len(includes(p)) == 0:
 			over = seen
 		}
 		for _, ts := range s.property(p, kind, over) {
