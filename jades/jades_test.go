@@ -218,6 +218,36 @@ func TestCounterSignature(t *testing.T) {
 	}
 }
 
+// An archive time-stamp proves the counter-signatures before it, and not those that were added since.
+func TestLaterCounterSignature(t *testing.T) {
+	pki := newPKI(t)
+	a := pki.Actor(t, "good")
+	signed := made(t, a, a.Signing(pki.Now()), jades.Options{}, file("a", text))
+	for _, name := range []string{"p256", "second"} {
+		b := pki.Actor(t, name)
+		d, err := jades.Counter(t.Context(), bytes.NewReader(signed), "", b.Signing(pki.Now()), jades.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed = b.Finish(t, d, b.Signing(pki.Now()))
+		if name == "p256" {
+			signed = raised(t, pki, signed, ades.LevelLTA)
+		}
+	}
+	doc := read(t, signed)
+	good(t, doc)
+	s := doc.Signatures[0]
+	archive := s.Timestamps[len(s.Timestamps)-1]
+	if len(s.CounterSignatures) != 2 || archive.Kind != ades.ArchiveTimestamp {
+		t.Fatalf("%d counter-signatures, %s", len(s.CounterSignatures), archive.Kind)
+	}
+	for i, c := range s.CounterSignatures {
+		if slices.Contains(archive.Covers, c.ID) != (i == 0) {
+			t.Errorf("counter-signature %d: proven %v", i, i != 0)
+		}
+	}
+}
+
 // What is added at LTA a second time is proven by the new archive time-stamp.
 func TestRaisedAgain(t *testing.T) {
 	pki := newPKI(t)

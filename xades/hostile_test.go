@@ -116,6 +116,31 @@ func TestWrapping(t *testing.T) {
 	}
 }
 
+// TestLaterCounterSignature: an archive time-stamp proves the counter-signatures before it, and not
+// those that were added since.
+func TestLaterCounterSignature(t *testing.T) {
+	p := adestest.Must(t, clock)
+	doc := string(raise(t, p, sign(t, p.Actor(t, "p256"), []ades.File{file("", invoice)}, Options{}), ades.LevelLT, nil))
+	add := func(id string) {
+		const end = "</xades:UnsignedSignatureProperties>"
+		signature := `<xades:CounterSignature><ds:Signature Id="` + id + `"><ds:SignedInfo/></ds:Signature></xades:CounterSignature>`
+		doc = strings.Replace(doc, end, signature+end, 1)
+	}
+	add("before")
+	doc = string(raise(t, p, []byte(doc), ades.LevelLTA, nil))
+	add("after")
+	s := readBack(t, []byte(doc), nil).Signatures[0]
+	archive := s.Timestamps[len(s.Timestamps)-1]
+	if len(s.CounterSignatures) != 2 || archive.Kind != ades.ArchiveTimestamp || archive.ImprintIntact != ades.Yes {
+		t.Fatalf("%d counter-signatures, %s", len(s.CounterSignatures), archive.Kind)
+	}
+	for i, c := range s.CounterSignatures {
+		if slices.Contains(archive.Covers, c.ID) != (i == 0) {
+			t.Errorf("counter-signature %d: proven %v", i, i != 0)
+		}
+	}
+}
+
 // TestStampOfSomethingElse: a token over an older element, which anybody may have, or over references
 // alone does not prove that the signature is as old. Include lists what a time-stamp is over (TS 101
 // 903, 7.1.4.3.1).

@@ -2,6 +2,7 @@ package xades
 
 import (
 	"crypto"
+	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/carried"
@@ -69,8 +70,11 @@ func (s *sigReader) propertyCovers(p *xmldom.Node) []string {
 		covers = append(covers, e.ID())
 	}
 	if p.Name.Local == "CounterSignature" {
+		inside := p.Path() + "/"
 		for _, c := range s.sig.CounterSignatures {
-			covers = append(covers, c.ID)
+			if strings.HasPrefix(c.Path, inside) {
+				covers = append(covers, c.ID)
+			}
 		}
 	}
 	return covers
