@@ -116,6 +116,33 @@ func TestWrapping(t *testing.T) {
 	}
 }
 
+// TestIdsAreUnique: proofs of existence are looked up by the id of a signature. Whoever writes Ids must
+// not be able to share that of another signature, of evidence or of a token.
+func TestIdsAreUnique(t *testing.T) {
+	fact := ades.FactID([]byte("an OCSP response"))
+	unnamed := func(value string) string {
+		return `<ds:Signature%s><ds:SignedInfo/><ds:SignatureValue>` + value + `</ds:SignatureValue></ds:Signature>`
+	}
+	doc := `<r xmlns:ds="` + ds + `">`
+	for _, id := range []string{"X", "X", "X~2", "X~3", "X", fact, ""} {
+		attribute := ""
+		if id != "" {
+			attribute = ` Id="` + id + `"`
+		}
+		doc += fmt.Sprintf(unnamed("AA=="), attribute)
+	}
+	seen := map[string]bool{fact: true}
+	for _, s := range readBack(t, []byte(doc+`</r>`), nil).Signatures {
+		if seen[s.ID] {
+			t.Errorf("%s is the id of something else", s.ID)
+		}
+		seen[s.ID] = true
+	}
+	if len(seen) != 8 {
+		t.Errorf("ids %v", seen)
+	}
+}
+
 // TestLaterCounterSignature: an archive time-stamp proves the counter-signatures before it, and not
 // those that were added since.
 func TestLaterCounterSignature(t *testing.T) {
