@@ -333,6 +333,9 @@ type Timestamp struct {
 	ImprintDigest string    `json:"imprintDigest"`
 	Imprint       []byte    `json:"imprint"`
 	ImprintIntact Tri       `json:"imprintIntact"`
+	// Digests are the algorithms of the digests through which it proves more than is under its
+	// imprint: those of a manifest, or of a hash index.
+	Digests []string `json:"digests,omitempty"`
 	// Signature is the token's own signature: value, certificates, references.
 	Signature *Signature `json:"signature"`
 	// Covers lists the ids of what existed at Time if the token is good:

@@ -51,6 +51,13 @@ func (r *reader) coverage(expect ades.Expectation) {
 		if len(p.CoveredBy) == 0 && len(r.doc.Signatures) > 0 {
 			r.problem(finding.ASiCFileNotCovered.Problem(p.Name))
 		}
+		if len(r.doc.Signatures) == 0 && !r.stamped[e] {
+			for _, ts := range r.doc.Timestamps {
+				why := finding.ASiCFileNotStamped.Problem(p.Name, p.Name)
+				why.Doubt = true
+				ts.Problems = append(ts.Problems, why)
+			}
+		}
 		if handed[e] || len(r.doc.Signatures) == 0 && r.stamped[e] {
 			r.doc.Content = append(r.doc.Content, ades.File{Name: e.name, Source: e})
 		}

@@ -110,22 +110,33 @@ func (r *reader) unreadable(e *entry, err error) *ades.Signature {
 	}
 }
 
-// unique makes ids unique: every signature file numbers its own.
+// unique makes the ids of a signature and its counter-signatures unique: every signature file numbers
+// its own. What was covered under an old id is covered under the new one.
 func (r *reader) unique(s *ades.Signature, file string) {
-	old := s.ID
-	for n := 2; r.ids[s.ID]; n++ {
-		s.ID = fmt.Sprintf("%s~%s~%d", old, path.Base(file), n)
-	}
-	r.ids[s.ID] = true
-	if s.ID == old {
-		return
-	}
-	for _, ts := range s.Timestamps {
-		for i, id := range ts.Covers {
-			if id == old {
-				ts.Covers[i] = s.ID
+	renamed := map[string]string{}
+	withCounters(s, func(s *ades.Signature) {
+		old := s.ID
+		for n := 2; r.ids[s.ID]; n++ {
+			s.ID = fmt.Sprintf("%s~%s~%d", old, path.Base(file), n)
+		}
+		r.ids[s.ID] = true
+		renamed[old] = s.ID
+	})
+	withCounters(s, func(s *ades.Signature) {
+		for _, ts := range s.Timestamps {
+			for i, id := range ts.Covers {
+				if now, ok := renamed[id]; ok {
+					ts.Covers[i] = now
+				}
 			}
 		}
+	})
+}
+
+func withCounters(s *ades.Signature, do func(*ades.Signature)) {
+	do(s)
+	for _, c := range s.CounterSignatures {
+		withCounters(c, do)
 	}
 }
 

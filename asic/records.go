@@ -27,7 +27,7 @@ func (r *reader) records() error {
 			e.role = roleStray // whatever it really is
 			continue
 		}
-		objects, problem := r.recorded(e)
+		objects, digests, problem := r.recorded(e)
 		var data []ers.Object
 		for _, o := range objects {
 			data = append(data, object{o})
@@ -41,6 +41,7 @@ func (r *reader) records() error {
 			return &ades.MalformedError{Format: "ZIP", Where: e.name, Err: err}
 		}
 		for _, ts := range first {
+			ts.Digests = append(ts.Digests, digests...)
 			if problem != nil {
 				ts.ImprintIntact = ades.No
 				ts.Problems = append(ts.Problems, finding.Lesser(finding.Of(e.name, problem)))
@@ -62,26 +63,27 @@ func (r *reader) records() error {
 	return nil
 }
 
-// recorded returns the files of a record. A file that does not match the manifest invalidates the
-// record.
-func (r *reader) recorded(e *entry) (objects []*entry, problem error) {
+// recorded returns the files of a record, and the algorithms by which a manifest lists them. A file
+// that does not match the manifest invalidates the record.
+func (r *reader) recorded(e *entry) (objects []*entry, digests []string, problem error) {
 	manifests := r.manifestsOf(e.name)
 	switch data := r.c.of(roleData); {
 	case len(manifests) > 1:
-		return nil, finding.ASiCRecordManifestTwice.New()
+		return nil, nil, finding.ASiCRecordManifestTwice.New()
 	case len(manifests) == 0 && len(data) == 1:
-		return data, nil
+		return data, nil, nil
 	case len(manifests) == 0:
-		return nil, finding.ASiCRecordManifestMissing.New()
+		return nil, nil, finding.ASiCRecordManifestMissing.New()
 	}
 	for _, o := range manifests[0].objects {
-		if ref := r.c.check(o); ref.Intact != ades.Yes {
+		ref := r.c.check(o)
+		if ref.Intact != ades.Yes {
 			problem = finding.EvidenceRecordFile.New(ref.Name)
 			continue
 		}
-		objects = append(objects, r.c.lookup(o.URI))
+		objects, digests = append(objects, r.c.lookup(o.URI)), append(digests, ref.Digest)
 	}
-	return objects, problem
+	return objects, digests, problem
 }
 
 // object is a file of the container under an evidence record.

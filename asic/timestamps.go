@@ -76,9 +76,12 @@ func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
 			ts.ImprintIntact = ades.No
 		}
 		if ref.Intact != ades.Yes {
-			ts.Problems = append(ts.Problems, finding.ASiCStampedFile.Problem(ref.Name))
+			why := finding.ASiCStampedFile.Problem(ref.Name)
+			why.Doubt = true
+			ts.Problems = append(ts.Problems, why)
 			continue
 		}
+		ts.Digests = append(ts.Digests, ref.Digest)
 		e := r.c.lookup(o.URI)
 		r.stamped[e] = true
 		for _, s := range r.of[e.name] {

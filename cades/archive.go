@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // hashIndex is an ats-hash-index in any of its three versions.
@@ -154,6 +155,9 @@ func (r *reader) readV3(st *stamp, si *cms.SignerInfo) (*ades.Timestamp, error) 
 		}
 		return imprintV3(h, r.sd, si, content, index.value), nil
 	}, r.certs)
+	if err == nil {
+		fact.Digests = []string{pkix.HashName(index.hash)}
+	}
 	if err == nil && !index.complete(r.sd, si) {
 		fact.Problems = append(fact.Problems, finding.ArchiveIndexUnfounded.Problem("ats-hash-index"))
 	}

@@ -202,6 +202,9 @@ func TestArchiveCoversEverything(t *testing.T) {
 	if !covered[s.ID] {
 		t.Error("the signature is not covered")
 	}
+	if !slices.Equal(last.Digests, []string{"SHA256"}) { // of the ats-hash-index
+		t.Errorf("digests %v", last.Digests)
+	}
 }
 
 func TestParallelKeepsTheOthers(t *testing.T) {

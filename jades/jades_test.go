@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -215,6 +218,36 @@ func TestCounterSignature(t *testing.T) {
 	}
 }
 
+// An archive time-stamp proves the counter-signatures before it, and not those that were added since.
+func TestLaterCounterSignature(t *testing.T) {
+	pki := newPKI(t)
+	a := pki.Actor(t, "good")
+	signed := made(t, a, a.Signing(pki.Now()), jades.Options{}, file("a", text))
+	for _, name := range []string{"p256", "second"} {
+		b := pki.Actor(t, name)
+		d, err := jades.Counter(t.Context(), bytes.NewReader(signed), "", b.Signing(pki.Now()), jades.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed = b.Finish(t, d, b.Signing(pki.Now()))
+		if name == "p256" {
+			signed = raised(t, pki, signed, ades.LevelLTA)
+		}
+	}
+	doc := read(t, signed)
+	good(t, doc)
+	s := doc.Signatures[0]
+	archive := s.Timestamps[len(s.Timestamps)-1]
+	if len(s.CounterSignatures) != 2 || archive.Kind != ades.ArchiveTimestamp {
+		t.Fatalf("%d counter-signatures, %s", len(s.CounterSignatures), archive.Kind)
+	}
+	for i, c := range s.CounterSignatures {
+		if slices.Contains(archive.Covers, c.ID) != (i == 0) {
+			t.Errorf("counter-signature %d: proven %v", i, i != 0)
+		}
+	}
+}
+
 // What is added at LTA a second time is proven by the new archive time-stamp.
 func TestRaisedAgain(t *testing.T) {
 	pki := newPKI(t)
@@ -283,6 +316,29 @@ func TestRefusedToBeMade(t *testing.T) {
 	} {
 		if _, err := jades.Prepare(t.Context(), c.files, a.Signing(pki.Now()), c.o); err == nil {
 			t.Errorf("%s: made", name)
+		}
+	}
+}
+
+// TestStampOfReferencesAlone: rfsTst is over the references (TS 119 182-1, 5.3.4), here over none.
+// Anybody may have such a token, which does not say when the signature was made.
+func TestStampOfReferencesAlone(t *testing.T) {
+	pki := newPKI(t)
+	a := pki.Actor(t, "good")
+	signed := string(made(t, a, a.Signing(at), jades.Options{}, file("order.json", text)))
+	for over, name := range map[string]string{"": "rfsTst", regexp.MustCompile(`"signature":"([^"]+)"`).FindStringSubmatch(signed)[1]: "sigTst"} {
+		sum := sha256.Sum256([]byte(over))
+		token, err := pki.Unit.Stamp(t.Context(), crypto.SHA256, sum[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		component := fmt.Sprintf(`{"%s":{"tstTokens":[{"val":"%s"}]}}`, name, base64.StdEncoding.EncodeToString(token))
+		stamped := strings.TrimSuffix(signed, "}") + `,"header":{"etsiU":["` + base64.RawURLEncoding.EncodeToString([]byte(component)) + `"]}}`
+		doc := read(t, []byte(stamped))
+		good(t, doc)
+		s := doc.Signatures[0]
+		if len(s.Timestamps) != 1 || slices.Contains(s.Timestamps[0].Covers, s.ID) != (name == "sigTst") {
+			t.Errorf("%s: %d time-stamps, covering %v", name, len(s.Timestamps), s.Timestamps[0].Covers)
 		}
 	}
 }

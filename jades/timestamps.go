@@ -44,7 +44,10 @@ func (s *sigReader) timestamps() {
 			continue
 		}
 		over := covers
-		if kind == ades.ArchiveTimestamp {
+		switch kind {
+		case ades.RefsOnly:
+			over = nil // the signature is not under it
+		case ades.ArchiveTimestamp:
 			over = seen
 		}
 		var more []string
@@ -61,8 +64,8 @@ func (s *sigReader) componentCovers(c *component) []string {
 	for _, e := range c.evidence() {
 		covers = append(covers, e.ID())
 	}
-	if c.name == "cSig" {
-		for _, counter := range s.sig.CounterSignatures {
+	for _, counter := range s.sig.CounterSignatures {
+		if counter.Path == c.path+"/cSig" {
 			covers = append(covers, counter.ID)
 		}
 	}

@@ -49,14 +49,37 @@ func (r *reader) dss() error {
 	return nil
 }
 
-// stored records the revision in which a part of the store was written, and returns it.
-func (r *reader) stored(o pdf.Object) int {
-	ref, ok := o.(pdf.Ref)
-	if !ok {
-		return 0
+// stored records the revision in which a part of the store was written.
+func (r *reader) stored(o pdf.Object) {
+	if ref, ok := o.(pdf.Ref); ok {
+		r.out.StoreRevision = max(r.out.StoreRevision, r.doc.DefinedIn(ref.Num))
 	}
-	n := r.doc.DefinedIn(ref.Num)
-	r.out.StoreRevision = max(r.out.StoreRevision, n)
+}
+
+// written is the newest revision that wrote a value or anything that it refers to.
+func (r *reader) written(o pdf.Object, depth int) int {
+	const deepest = 8 // a stream with data needs three
+	n := 0
+	switch v := o.(type) {
+	case pdf.Ref:
+		n = r.doc.DefinedIn(v.Num)
+		at, _ := r.doc.Where(v.Num)
+		next, err := r.doc.Get(v)
+		if err != nil || depth == deepest {
+			return len(r.doc.Revisions())
+		}
+		n = max(n, r.doc.DefinedIn(at.Stream), r.written(next, depth+1))
+	case pdf.Array:
+		for _, e := range v {
+			n = max(n, r.written(e, depth))
+		}
+	case *pdf.Dict:
+		for _, e := range v.Entries {
+			n = max(n, r.written(e.Value, depth))
+		}
+	case *pdf.Stream:
+		return r.written(v.Dict, depth)
+	}
 	return n
 }
 
@@ -110,7 +133,8 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey) err
 		}
 		for _, o := range list {
 			ref, _ := o.(pdf.Ref)
-			at := storedStream{k.kind, origin, ref, r.stored(o)}
+			r.stored(o)
+			at := storedStream{k.kind, origin, ref, r.written(o, 0)}
 			if !ref.IsZero() && r.streams[at] {
 				continue
 			}

@@ -11,6 +11,9 @@ import (
 // algorithm judges a signature algorithm with its key at a time (clause 5.2.8.4.2, TS 119 312).
 func (j *judge) algorithm(what string, a ades.Algorithm, at time.Time) verdict {
 	v := j.digest(what, a.Digest, at)
+	if a.Content != "" && a.Content != a.Digest {
+		v.merge(j.digest("content", a.Content, at))
+	}
 	v.merge(j.key(what, a.Key, a.KeySize, at))
 	return v
 }

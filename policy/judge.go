@@ -197,6 +197,7 @@ func (j *judge) document(l *report.Layer, out *report.Conclusions) {
 	}
 	if len(d.Signatures) == 0 {
 		for _, t := range d.Timestamps {
+			j.alone(j.stamps[t])
 			out.Timestamps = append(out.Timestamps, j.stamps[t])
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/report"
 )
 
@@ -62,6 +63,32 @@ func TestEmptyFacts(t *testing.T) {
 	} {
 		if got := Judge(f, Default(), at); got.Indication == report.TotalPassed {
 			t.Errorf("%+v passes", f)
+		}
+	}
+}
+
+// A time-stamp is as good as the weakest digest on the way from its token to what it proves.
+func TestDigestsOfTimestamps(t *testing.T) {
+	for name, change := range map[string]func(*ades.Timestamp){
+		"imprint":            func(t *ades.Timestamp) { t.ImprintDigest = "MD5" },
+		"token":              func(t *ades.Timestamp) { t.Signature.Algorithm.Digest = "MD5" },
+		"content of a token": func(t *ades.Timestamp) { t.Signature.Algorithm.Content = "MD5" },
+		"manifest or index":  func(t *ades.Timestamp) { t.Digests = []string{"SHA256", "MD5"} },
+		"nothing is so weak": nil,
+	} {
+		ts := &ades.Timestamp{ImprintDigest: "SHA256", ImprintIntact: ades.Yes, Digests: []string{"SHA256"}, Signature: &ades.Signature{
+			Algorithm: ades.Algorithm{Digest: "SHA256", Key: "RSA", KeySize: 3072},
+		}}
+		if change != nil {
+			change(ts)
+		}
+		j := &judge{facts: &report.Facts{}, policy: Default(), at: date(2024), poe: map[string]time.Time{}}
+		weak := false
+		for _, m := range j.timestamp(ts).Messages {
+			weak = weak || m.Code == finding.DigestUnreliable.Code
+		}
+		if weak != (change != nil) {
+			t.Errorf("%s: weak %v", name, weak)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (j *judge) signature(s *ades.Signature) *report.Conclusion {
 	}
 	v.merge(j.acceptance(s, c))
 	v.merge(j.order(s, c, ch))
-	v.merge(j.changes(s))
+	v.merge(j.changes(s.PDF))
 
 	for _, t := range s.Timestamps {
 		n := j.stamps[t]
@@ -188,9 +188,6 @@ func (j *judge) acceptance(s *ades.Signature, c *report.Conclusion) verdict {
 		v.add("SAV", finding.SigningTimeRequired)
 	}
 	v.merge(j.algorithm("signature", s.Algorithm, c.BestTime))
-	if s.Algorithm.Content != "" && s.Algorithm.Content != s.Algorithm.Digest {
-		v.merge(j.digest("content", s.Algorithm.Content, c.BestTime))
-	}
 	seen := map[string]bool{s.Algorithm.Digest: true, s.Algorithm.Content: true, "": true}
 	for _, r := range s.References {
 		if !seen[r.Digest] {
@@ -237,12 +234,12 @@ func (j *judge) order(s *ades.Signature, c *report.Conclusion, ch chainVerdict) 
 }
 
 // changes judges what a PDF shows beyond what was signed.
-func (j *judge) changes(s *ades.Signature) verdict {
+func (j *judge) changes(p *ades.PDFFacts) verdict {
 	v := verdict{indication: report.Passed}
-	if s.PDF == nil {
+	if p == nil {
 		return v
 	}
-	for _, ch := range s.PDF.Changes {
+	for _, ch := range p.Changes {
 		switch {
 		case ch.Permitted && ch.Kind == "annotation":
 			v.add("FC", finding.ChangeMayCover, finding.Change(ch)...)

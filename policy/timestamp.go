@@ -40,6 +40,9 @@ func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 		v.merge(j.algorithm("time-stamp", s.Algorithm, c.BestTime))
 	}
 	v.merge(j.digest("time-stamp imprint", t.ImprintDigest, c.BestTime))
+	for _, name := range t.Digests {
+		v.merge(j.digest("reference", name, c.BestTime))
+	}
 	if t.Time.After(j.at) {
 		v.lower(report.Indeterminate, report.NotYetValid)
 		v.add("VTS", finding.StampInFuture)
@@ -51,6 +54,20 @@ func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 		c.ValidUntil = ch.leaf.NotAfter
 	}
 	return c
+}
+
+// alone adds to the verdict on a time-stamp of a document that nobody signed what is otherwise judged
+// of a signature: whether the document shows what was time-stamped.
+func (j *judge) alone(c *report.Conclusion) {
+	v := verdict{indication: c.Indication, sub: c.SubIndication, messages: c.Messages}
+	for _, p := range c.Timestamp.Problems {
+		if p.Doubt {
+			v.lower(report.Indeterminate, report.SigConstraintsFailure)
+			v.messages = append(v.messages, message("FC", p))
+		}
+	}
+	v.merge(j.changes(c.Timestamp.PDF))
+	c.Indication, c.SubIndication, c.Messages = v.indication, v.sub, v.messages
 }
 
 func (j *judge) imprint(t *ades.Timestamp) verdict {

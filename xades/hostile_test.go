@@ -3,8 +3,13 @@ package xades
 import (
 	"bytes"
 	"context"
+	"crypto"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +112,103 @@ func TestWrapping(t *testing.T) {
 			if _, err := c.Source.ReadAt(b, 0); err == nil && bytes.Contains(b, []byte("1000000")) {
 				t.Errorf("%s: unsigned content is handed out as signed", name)
 			}
+		}
+	}
+}
+
+// TestIdsAreUnique: proofs of existence are looked up by the id of a signature. Whoever writes Ids must
+// not be able to share that of another signature, of evidence or of a token.
+func TestIdsAreUnique(t *testing.T) {
+	fact := ades.FactID([]byte("an OCSP response"))
+	unnamed := func(value string) string {
+		return `<ds:Signature%s><ds:SignedInfo/><ds:SignatureValue>` + value + `</ds:SignatureValue></ds:Signature>`
+	}
+	doc := `<r xmlns:ds="` + ds + `">`
+	for _, id := range []string{"X", "X", "X~2", "X~3", "X", fact, ""} {
+		attribute := ""
+		if id != "" {
+			attribute = ` Id="` + id + `"`
+		}
+		doc += fmt.Sprintf(unnamed("AA=="), attribute)
+	}
+	seen := map[string]bool{fact: true}
+	for _, s := range readBack(t, []byte(doc+`</r>`), nil).Signatures {
+		if seen[s.ID] {
+			t.Errorf("%s is the id of something else", s.ID)
+		}
+		seen[s.ID] = true
+	}
+	if len(seen) != 8 {
+		t.Errorf("ids %v", seen)
+	}
+}
+
+// TestLaterCounterSignature: an archive time-stamp proves the counter-signatures before it, and not
+// those that were added since.
+func TestLaterCounterSignature(t *testing.T) {
+	p := adestest.Must(t, clock)
+	doc := string(raise(t, p, sign(t, p.Actor(t, "p256"), []ades.File{file("", invoice)}, Options{}), ades.LevelLT, nil))
+	add := func(id string) {
+		const end = "</xades:UnsignedSignatureProperties>"
+		signature := `<xades:CounterSignature><ds:Signature Id="` + id + `"><ds:SignedInfo/></ds:Signature></xades:CounterSignature>`
+		doc = strings.Replace(doc, end, signature+end, 1)
+	}
+	add("before")
+	doc = string(raise(t, p, []byte(doc), ades.LevelLTA, nil))
+	add("after")
+	s := readBack(t, []byte(doc), nil).Signatures[0]
+	archive := s.Timestamps[len(s.Timestamps)-1]
+	if len(s.CounterSignatures) != 2 || archive.Kind != ades.ArchiveTimestamp || archive.ImprintIntact != ades.Yes {
+		t.Fatalf("%d counter-signatures, %s", len(s.CounterSignatures), archive.Kind)
+	}
+	for i, c := range s.CounterSignatures {
+		if slices.Contains(archive.Covers, c.ID) != (i == 0) {
+			t.Errorf("counter-signature %d: proven %v", i, i != 0)
+		}
+	}
+}
+
+// TestStampOfSomethingElse: a token over an older element, which anybody may have, or over references
+// alone does not prove that the signature is as old. Include lists what a time-stamp is over (TS 101
+// 903, 7.1.4.3.1).
+func TestStampOfSomethingElse(t *testing.T) {
+	p := adestest.Must(t, clock)
+	a := p.Actor(t, "p256")
+	const old = `<old Id="old">of another day</old>`
+	raised := string(raise(t, p, sign(t, a, []ades.File{file("", `<r>`+old+`</r>`)}, Options{}), ades.LevelT, nil))
+	stamp := regexp.MustCompile(`<xades:SignatureTimeStamp[^>]*>.*</xades:SignatureTimeStamp>`)
+	value := regexp.MustCompile(`<ds:SignatureValue Id="([^"]+)"`).FindStringSubmatch(raised)[1]
+	include := func(id string) string { return `<xades:Include URI="#` + id + `"/>` }
+	property := func(name, includes, over string) string {
+		sum := sha256.Sum256([]byte(over))
+		token, err := p.Unit.Stamp(t.Context(), crypto.SHA256, sum[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stamp.ReplaceAllString(raised, fmt.Sprintf(`<xades:%[1]s>%[2]s<xades:EncapsulatedTimeStamp>%[3]s</xades:EncapsulatedTimeStamp></xades:%[1]s>`,
+			name, includes, base64.StdEncoding.EncodeToString(token)))
+	}
+	for name, tt := range map[string]struct {
+		doc    string
+		proves bool
+	}{
+		"the signature value":      {regexp.MustCompile(`<xades:SignatureTimeStamp[^>]*>`).ReplaceAllString(raised, "$0"+include(value)), true},
+		"another element":          {property("SignatureTimeStamp", include("old"), old), false},
+		"another, with references": {property("SigAndRefsTimeStamp", include("old"), old), false},
+		"another, in an archive":   {property("ArchiveTimeStamp", include("old"), old), false},
+		"no references":            {property("RefsOnlyTimeStamp", "", ""), false},
+		"another as references":    {property("RefsOnlyTimeStamp", include("old"), old), false},
+	} {
+		if tt.doc == raised {
+			t.Fatalf("%s: nothing changed", name)
+		}
+		s := readBack(t, []byte(tt.doc), nil).Signatures[0]
+		if s.Intact() != ades.Yes || len(s.Timestamps) != 1 {
+			t.Fatalf("%s: intact %v, %d time-stamps, %v", name, s.Intact(), len(s.Timestamps), s.Problems)
+		}
+		ts := s.Timestamps[0]
+		if proves := ts.ImprintIntact == ades.Yes && slices.Contains(ts.Covers, s.ID); proves != tt.proves {
+			t.Errorf("%s: imprint %v, proves the signature: %v, %v", name, ts.ImprintIntact, proves, ts.Problems)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package xades
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -42,7 +43,7 @@ func (t *stamped) node(w io.Writer, n *xmldom.Node) error {
 // yet to be appended.
 func (t *stamped) write(w io.Writer, kind ades.TimestampKind, p *xmldom.Node) error {
 	if includes := includes(p); len(includes) > 0 && kind != ades.ContentTimestamp {
-		return t.included(w, includes)
+		return t.included(w, kind, includes)
 	}
 	switch kind {
 	case ades.ContentTimestamp:
@@ -73,8 +74,10 @@ func includes(p *xmldom.Node) []*xmldom.Node {
 	return found
 }
 
-// included writes what Include elements (HashDataInfo in 1.1.1) refer to.
-func (t *stamped) included(w io.Writer, list []*xmldom.Node) error {
+// included writes what Include elements (HashDataInfo in 1.1.1) refer to. The signature value must
+// be among it: a token over anything else does not say when the signature was made.
+func (t *stamped) included(w io.Writer, kind ades.TimestampKind, list []*xmldom.Node) error {
+	value := kind == ades.RefsOnly
 	for _, inc := range list {
 		uri := inc.Attr("URI")
 		if uri == "" {
@@ -87,6 +90,10 @@ func (t *stamped) included(w io.Writer, list []*xmldom.Node) error {
 		if err := t.node(w, n); err != nil {
 			return err
 		}
+		value = value || n == t.x.ValueNode
+	}
+	if !value {
+		return errors.New("the signature value is not under it")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
@@ -154,22 +155,27 @@ func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int)
 	return s.sig
 }
 
-// name gives a signature an id that is unique in the document and the same at every reading.
+// name gives a signature an id that is unique in the document and the same at every reading. An Id
+// in the form of a [ades.FactID] does not count: it could be that of evidence, and proven with it.
 func (r *reader) name(n *xmldom.Node, x *xmldsig.Signature) string {
 	id := n.Attr("Id")
-	if id == "" {
+	if id == "" || factID.MatchString(id) {
 		raw := []byte(r.doc.Raw(n))
 		if x != nil && len(x.Value) > 0 {
 			raw = x.Value
 		}
 		id = "S-" + ades.FactID(raw)[:32]
 	}
-	r.ids[id]++
-	if k := r.ids[id]; k > 1 {
-		id = fmt.Sprintf("%s~%d", id, k)
+	base := id
+	for r.ids[id] > 0 {
+		r.ids[base]++
+		id = fmt.Sprintf("%s~%d", base, r.ids[base])
 	}
+	r.ids[id] = 1
 	return id
 }
+
+var factID = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 func (s *sigReader) problem(k *finding.Kind, where *xmldom.Node, values ...any) {
 	s.sig.Problems = append(s.sig.Problems, k.Problem(where.Path(), values...))

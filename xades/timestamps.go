@@ -2,6 +2,7 @@ package xades
 
 import (
 	"crypto"
+	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/carried"
@@ -50,7 +51,10 @@ func (s *sigReader) timestamps() {
 			continue
 		}
 		over := covers
-		if kind == ades.ArchiveTimestamp {
+		switch {
+		case kind == ades.RefsOnly:
+			over = nil // the signature is not under it
+		case kind == ades.ArchiveTimestamp && len(includes(p)) == 0:
 			over = seen
 		}
 		for _, ts := range s.property(p, kind, over) {
@@ -66,8 +70,11 @@ func (s *sigReader) propertyCovers(p *xmldom.Node) []string {
 		covers = append(covers, e.ID())
 	}
 	if p.Name.Local == "CounterSignature" {
+		inside := p.Path() + "/"
 		for _, c := range s.sig.CounterSignatures {
-			covers = append(covers, c.ID)
+			if strings.HasPrefix(c.Path, inside) {
+				covers = append(covers, c.ID)
+			}
 		}
 	}
 	return covers

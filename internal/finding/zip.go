@@ -153,6 +153,9 @@ var (
 	ASiCFileNotCovered = row("ASIC_FILE_NOT_COVERED", Warning,
 		"file is not covered by any signature",
 		"il file non è coperto da alcuna firma")
+	ASiCFileNotStamped = row("ASIC_FILE_NOT_TIMESTAMPED", Warning,
+		"no time-stamp covers the file {}",
+		"nessuna marca temporale copre il file {}")
 	ASiCMediaType = row("ASIC_MEDIA_TYPE", Warning,
 		"the manifest says another media type than the signature",
 		"il manifesto indica un tipo di contenuto diverso da quello della firma")

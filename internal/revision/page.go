@@ -2,6 +2,7 @@ package revision
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"rogito.dev/rogito/internal/pdf"
@@ -167,7 +168,15 @@ func (c *comparison) sameBox(a, b *page, key pdf.Name) bool {
 	if !ok1 || !ok2 {
 		return c.equal(a.box(key), b.box(key), key)
 	}
-	return x == y
+	return alike(x, y)
+}
+
+// alike reports whether two boxes differ by no more than a product that computes in single precision,
+// or writes seven digits, makes of one. An edge or a size of 0 stays 0.
+func alike(a, b pdf.Rect) bool {
+	near := func(x, y float64) bool { return x == y || math.Abs(x-y) <= 1e-6*min(math.Abs(x), math.Abs(y)) }
+	return near(a.LLX, b.LLX) && near(a.LLY, b.LLY) && near(a.URX, b.URX) && near(a.URY, b.URY) &&
+		near(a.Width(), b.Width()) && near(a.Height(), b.Height())
 }
 
 // box is a box of the page, with its default (ISO 32000-2, 14.11.2).
