@@ -42,9 +42,6 @@ func (x *Set) LibraryOptions(ctx context.Context, it *Item, out rogito.Options) 
 	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
 	case out.Format == ades.PAdES:
 		all, err := x.padesOptions(ctx, it.Source)
-		if c, ok := it.Source.(*content); ok && len(all) > 0 { // the next sign what the first made
-			all[0].Examination = c.examined
-		}
 		options := make([]rogito.Options, len(all))
 		for i, p := range all {
 			options[i] = out
