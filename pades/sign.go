@@ -57,15 +57,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	c := cades.Options{Detached: true, Embedded: true}
-	if o.ContentStamper != nil {
-		token, err := o.ContentStamper.Stamp(ctx, cms.HashFor(p), digest)
-		if err != nil {
-			return nil, fmt.Errorf("pades: time-stamp of the content: %w", err)
-		}
-		c.ContentTimestamps = [][]byte{token}
-	}
-	cms, err := cades.PrepareDigest(digest, p, c)
+	cms, err := cades.PrepareDigest(ctx, digest, p, cades.Options{Detached: true, Embedded: true, ContentStamper: o.ContentStamper})
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
