@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
@@ -23,14 +22,14 @@ import (
 
 type (
 	reader    func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error)
-	leveler   func(s *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string
+	profiler  func(s *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) ades.Profile
 	augmenter func(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error
 )
 
 // format is everything that this package knows of one signature format.
 type format struct {
 	read    reader
-	level   leveler                             // nil: there are no levels
+	profile profiler                            // nil: there are no levels
 	augment augmenter                           // nil: nothing can be added
 	prepare func(context.Context, *Draft) error // nil: it is read and never made
 	form    func(Input, *Options) Form
@@ -39,18 +38,18 @@ type format struct {
 // formats is the only place where formats are distinguished: signing, augmenting, reading and
 // naming a level all use this table.
 var formats = map[ades.Format]format{
-	ades.CAdES:   {cades.Read, cades.Level, cades.Augment, prepareCAdES, formCAdES},
-	ades.PAdES:   {pades.Read, pades.Level, pades.Augment, preparePAdES, formPAdES},
-	ades.XAdES:   {xades.Read, xades.Level, xades.Augment, prepareXAdES, formXAdES},
-	ades.JAdES:   {jades.Read, jades.Level, jades.Augment, prepareJAdES, formJAdES},
-	ades.ASiCS:   {asic.Read, asic.Level, asic.Augment, prepareASiC, formASiC},
-	ades.ASiCE:   {asic.Read, asic.Level, asic.Augment, prepareASiC, formASiC},
+	ades.CAdES:   {cades.Read, cades.Profile, cades.Augment, prepareCAdES, formCAdES},
+	ades.PAdES:   {pades.Read, pades.Profile, pades.Augment, preparePAdES, formPAdES},
+	ades.XAdES:   {xades.Read, xades.Profile, xades.Augment, prepareXAdES, formXAdES},
+	ades.JAdES:   {jades.Read, jades.Profile, jades.Augment, prepareJAdES, formJAdES},
+	ades.ASiCS:   {asic.Read, asic.Profile, asic.Augment, prepareASiC, formASiC},
+	ades.ASiCE:   {asic.Read, asic.Profile, asic.Augment, prepareASiC, formASiC},
 	ades.PKCS1:   {pkcs1.Read, nil, nil, preparePKCS1, formPKCS1},
-	ades.PKCS7:   {cades.Read, cades.Level, cades.Augment, nil, nil},
-	ades.XMLDSig: {xades.Read, xades.Level, xades.Augment, nil, nil},
-	ades.ODF:     {asic.Read, asic.Level, nil, nil, nil},
-	ades.OOXML:   {asic.Read, asic.Level, nil, nil, nil},
-	ades.TST:     {readTimestamp, cades.Level, nil, nil, nil},
+	ades.PKCS7:   {cades.Read, cades.Profile, cades.Augment, nil, nil},
+	ades.XMLDSig: {xades.Read, xades.Profile, xades.Augment, nil, nil},
+	ades.ODF:     {asic.Read, asic.Profile, nil, nil, nil},
+	ades.OOXML:   {asic.Read, asic.Profile, nil, nil, nil},
+	ades.TST:     {readTimestamp, cades.Profile, nil, nil, nil},
 }
 
 // carriers maps the kinds of files that can carry signatures to the weakest format such a file can
@@ -72,32 +71,32 @@ type Form struct {
 
 func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	o, c := &d.o, d.o.CAdES
+	if o.ContentTimestamp {
+		c.ContentStamper = o.Stamper
+	}
 	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.metered(ctx).Files[0].Source) == KindCMS
 	if d.in.Digest != nil || cms {
-		c.MimeType = "" // the content is not read
+		c.MediaType = "" // the content is not read
 	}
 	switch {
 	case d.in.Digest != nil && o.Level >= ades.LevelLTA:
 		return errors.New("a signature over a digest cannot reach LTA: its archive time-stamp needs the document")
 	case d.in.Digest != nil:
-		d.inner, err = cades.PrepareDigest(d.in.Digest, o.SignParams, c)
+		d.inner, err = cades.PrepareDigest(ctx, d.in.Digest, o.SignParams, c)
 		return err
 	case o.Counter && !cms:
 		return fmt.Errorf("only a CMS file (.p7m) can be counter-signed: %w", ErrNotSigned)
 	case o.Counter:
 		d.raise.Detached = d.in.Files[1:]
 		return d.prepareCounter(ctx, cades.Read, func(src ades.Source, id string) (ades.Draft, error) {
-			return cades.Counter(src, id, o.SignParams, c)
+			return cades.Counter(ctx, src, id, o.SignParams, c)
 		})
 	case o.Parallel && cms:
 		var content ades.Source
 		if d.raise.Detached = d.in.Files[1:]; len(d.raise.Detached) > 0 {
 			content = d.raise.Detached[0].Source
 		}
-		if err := d.stampParallel(ctx, content, &c); err != nil {
-			return err
-		}
-		d.inner, err = cades.Parallel(d.in.metered(ctx).Files[0].Source, content, o.SignParams, c)
+		d.inner, err = cades.Parallel(ctx, d.in.metered(ctx).Files[0].Source, content, o.SignParams, c)
 		return err
 	}
 	src, err := d.in.single()
@@ -107,37 +106,8 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	if c.Detached {
 		d.raise.Detached = d.in.Files
 	}
-	if err := d.stampContent(ctx, src, &c); err != nil {
-		return err
-	}
-	d.inner, err = cades.Prepare(src, o.SignParams, c)
+	d.inner, err = cades.Prepare(ctx, src, o.SignParams, c)
 	return err
-}
-
-// stampContent time-stamps the content before it is signed, if that was asked for.
-func (d *Draft) stampContent(ctx context.Context, content ades.Source, c *cades.Options) error {
-	if !d.o.ContentTimestamp {
-		return nil
-	}
-	token, err := cades.StampContent(ctx, content, d.o.Stamper, d.raise.Digest())
-	c.ContentTimestamps = append(slices.Clone(c.ContentTimestamps), token)
-	return err
-}
-
-// stampParallel does the same for one more signature over the content of a CMS file. The content is
-// taken from the file if it was not given separately.
-func (d *Draft) stampParallel(ctx context.Context, content ades.Source, c *cades.Options) error {
-	if d.o.ContentTimestamp && content == nil {
-		doc, err := cades.Read(ctx, d.in.metered(ctx).Files[0].Source, ades.ReadOptions{})
-		if err != nil {
-			return err
-		}
-		if len(doc.Content) == 0 {
-			return ErrNoContent
-		}
-		content = doc.Content[0].Source
-	}
-	return d.stampContent(ctx, content, c)
 }
 
 // prepareCounter prepares a counter-signature on the next signature of a CMS file or a JWS.
@@ -268,16 +238,16 @@ func prepareASiC(ctx context.Context, d *Draft) (err error) {
 func formASiC(in Input, o *Options) Form {
 	again := o.Parallel && len(in.Files) == 1 && Detect(in.Files[0].Source) == KindASiC
 	if o.Format == ades.ASiCS {
-		return Form{MediaType: asic.MimeS, Extension: "asics", InPlace: again}
+		return Form{MediaType: asic.MediaTypeS, Extension: "asics", InPlace: again}
 	}
-	return Form{MediaType: asic.MimeE, Extension: "asice", InPlace: again}
+	return Form{MediaType: asic.MediaTypeE, Extension: "asice", InPlace: again}
 }
 
-func preparePKCS1(_ context.Context, d *Draft) error {
+func preparePKCS1(ctx context.Context, d *Draft) error {
 	p := d.o.SignParams
 	if d.in.Digest != nil {
 		var err error
-		d.inner, err = pkcs1.PrepareDigest(d.in.Digest, p)
+		d.inner, err = pkcs1.PrepareDigest(ctx, d.in.Digest, p)
 		return err
 	}
 	src, err := d.in.single()
@@ -285,7 +255,7 @@ func preparePKCS1(_ context.Context, d *Draft) error {
 		return err
 	}
 	d.raise.Detached = d.in.Files
-	d.inner, err = pkcs1.Prepare(src, p)
+	d.inner, err = pkcs1.Prepare(ctx, src, p)
 	return err
 }
 

@@ -427,5 +427,5 @@ func levels(l *report.Layer, f *report.Facts) {
 }
 
 func levelOf(s *ades.Signature, d *ades.Document, complete func(...[]byte) bool) string {
-	return formats[d.Format].level(s, d, complete)
+	return formats[d.Format].profile(s, d, complete).Name
 }

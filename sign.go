@@ -9,7 +9,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
@@ -78,10 +77,8 @@ type Spool interface {
 // covers what it should, and has the level asked for.
 type Signed struct {
 	Form
-	// Level that was reached; B for formats without levels.
-	Level ades.Level
-	// Profile is the level as reports name it ("PAdES-BASELINE-LT"); empty if there is none.
-	Profile string
+	// Profile that was reached; zero for formats without levels.
+	Profile ades.Profile
 	// Signature is the new one, with its time-stamps; Document has everything found in the
 	// document. Their Content is not set.
 	Signature *ades.Signature
@@ -311,7 +308,7 @@ func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	}
 	// At level B the check below reads the document at once, which verifies the value as well.
 	// Checking it twice costs 2 % of a signature in the service with a P-256 key.
-	first := d.raise.Level > ades.LevelB || d.signers > 0 || d.format.level == nil
+	first := d.raise.Level > ades.LevelB || d.signers > 0 || d.format.profile == nil
 	if first {
 		if err := d.verify(value); err != nil {
 			return nil, fmt.Errorf("complete: %w", err)
@@ -447,7 +444,7 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 	switch {
 	case own == nil:
 		return nil, fmt.Errorf("%w: the new signature is not in it", ErrSelfCheck)
-	case d.in.Digest != nil && d.format.level != nil && own.ValueIntact != ades.Yes: // the content is not available
+	case d.in.Digest != nil && d.format.profile != nil && own.ValueIntact != ades.Yes: // the content is not available
 		return nil, fmt.Errorf("%w: the signature value is broken", ErrSelfCheck)
 	case d.in.Digest == nil && own.Intact() != ades.Yes:
 		return nil, fmt.Errorf("%w: %v", ErrSelfCheck, own.Problems)
@@ -458,11 +455,11 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 		}
 	}
 	signed := &Signed{Form: d.form, Signature: own, Document: doc, Anew: d.why, Remarks: d.remarks}
-	if d.format.level != nil {
+	if d.format.profile != nil {
 		// A counter-signature has the level of the signature that contains it. Data for LT was
 		// gathered, or signing would have failed earlier.
-		signed.Profile = d.format.level(top, doc, func(...[]byte) bool { return d.raise.Level >= ades.LevelLT })
-		if err := d.checkLevel(signed); err != nil {
+		signed.Profile = d.format.profile(top, doc, func(...[]byte) bool { return d.raise.Level >= ades.LevelLT })
+		if err := d.checkLevel(signed.Profile); err != nil {
 			return nil, err
 		}
 	}
@@ -472,21 +469,14 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 
 // checkLevel makes sure that the level asked for was reached. A new signature beside old ones, or
 // on one, may be of a pre-baseline form; that is an error only if a level was asked for.
-func (d *Draft) checkLevel(signed *Signed) (err error) {
-	_, name, baseline := strings.Cut(signed.Profile, "BASELINE-")
-	if baseline {
-		if signed.Level, err = ades.ParseLevel(name); err != nil {
-			return fmt.Errorf("%w: %w", ErrSelfCheck, err)
-		}
-	}
+func (d *Draft) checkLevel(p ades.Profile) error {
 	switch {
-	case baseline && signed.Level >= d.raise.Level, d.raise.Level == ades.LevelB && (!baseline || d.o.Counter):
+	case p.Baseline && p.Level >= d.raise.Level, d.raise.Level == ades.LevelB && (!p.Baseline || d.o.Counter):
 		return nil
-	case d.o.CAdES.Embedded && d.raise.Level == ades.LevelT && signed.Profile == "CAdES-T": // the PDF that embeds it has the signing time
-		signed.Level = ades.LevelT
+	case d.o.CAdES.Embedded && d.raise.Level == ades.LevelT && p.Name == "CAdES-T": // the PDF that embeds it has the signing time
 		return nil
 	}
-	return fmt.Errorf("%w: its level is %q, not %v", ErrSelfCheck, signed.Profile, d.raise.Level)
+	return fmt.Errorf("%w: its level is %q, not %v", ErrSelfCheck, p.Name, d.raise.Level)
 }
 
 // withCounters lists a signature and its counter-signatures.

@@ -115,8 +115,8 @@ func TestSign(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if made.Level != level || !strings.HasSuffix(made.Profile, "BASELINE-"+level.String()) || made.Source != nil || made.Signature.Intact() != ades.Yes || made.Form != o.Form(c.doc) {
-						t.Errorf("made %v, %s, %+v", made.Level, made.Profile, made.Form)
+					if made.Profile != ades.Baseline(made.Signature.Format, level) || made.Source != nil || made.Signature.Intact() != ades.Yes || made.Form != o.Form(c.doc) {
+						t.Errorf("made %v, %+v", made.Profile, made.Form)
 					}
 					if got := rogito.Detect(bytes.NewReader(signed.Bytes())); got != c.kind {
 						t.Errorf("kind %s, want %s", got, c.kind)
@@ -258,7 +258,7 @@ func TestDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made.Format != ades.CAdES || made.Extension != "p7s" || made.Level != level || made.Profile != "CAdES-BASELINE-"+level.String() {
+		if made.Format != ades.CAdES || made.Extension != "p7s" || made.Profile != ades.Baseline(ades.CAdES, level) {
 			t.Errorf("made %+v, %s", made.Form, made.Profile)
 		}
 		if sigs := signatures(t, signed.Bytes(), []ades.File{{Source: bytes.NewReader(content)}}); len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
@@ -268,7 +268,7 @@ func TestDigest(t *testing.T) {
 	o := rogito.Options{SignParams: a.Signing(signedAt), Format: ades.PKCS1}
 	var value bytes.Buffer
 	made, err := rogito.Sign(context.Background(), in, &value, a.Key, o)
-	if err != nil || made.Extension != "sig" || made.Profile != "" || !bytes.Equal(made.Signature.Value, value.Bytes()) {
+	if err != nil || made.Extension != "sig" || made.Profile != (ades.Profile{}) || !bytes.Equal(made.Signature.Value, value.Bytes()) {
 		t.Errorf("PKCS1: %+v, %v", made, err)
 	}
 	for _, format := range []ades.Format{ades.PAdES, ades.XAdES, ades.ASiCE, ades.ASiCS} {
@@ -555,7 +555,7 @@ func TestForeignOptions(t *testing.T) {
 	for name, o := range map[string]rogito.Options{
 		"CAdES": {Format: ades.XAdES, CAdES: cades.Options{Detached: true}},
 		"PAdES": {Format: ades.CAdES, PAdES: pades.Options{Reason: "why"}},
-		"XAdES": {Format: ades.ASiCE, XAdES: xades.Options{MimeTypes: map[string]string{"a": "b"}}},
+		"XAdES": {Format: ades.ASiCE, XAdES: xades.Options{MediaTypes: map[string]string{"a": "b"}}},
 		"ASiC":  {Format: ades.PKCS1, ASiC: asic.Options{CAdES: true}},
 	} {
 		o.SignParams = a.Signing(signedAt)

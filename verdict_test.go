@@ -95,7 +95,7 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.SignP
 		if content == nil {
 			content = []byte("content")
 		}
-		d, err = cades.Prepare(bytes.NewReader(content), signing, cades.Options{})
+		d, err = cades.Prepare(context.Background(), bytes.NewReader(content), signing, cades.Options{})
 	case "pades":
 		if content == nil {
 			content = samplePDF()

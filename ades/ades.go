@@ -74,6 +74,22 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", int(l))
 }
 
+// Profile is what a signature conforms to.
+type Profile struct {
+	// Name as reports write it, and as EU DSS does: "PAdES-BASELINE-LT", "CAdES-T", "PDF-NOT-ETSI".
+	Name string
+	// Level of a baseline signature; Baseline is false for any other.
+	Level    Level
+	Baseline bool
+}
+
+// Baseline is the profile of a baseline level of a format.
+func Baseline(f Format, l Level) Profile {
+	return Profile{Name: fmt.Sprintf("%s-BASELINE-%s", f, l), Level: l, Baseline: true}
+}
+
+func (p Profile) String() string { return p.Name }
+
 // ParseLevel parses the result of String.
 func ParseLevel(name string) (Level, error) {
 	for l := LevelB; l <= LevelLTA; l++ {

@@ -29,16 +29,16 @@ type Options struct {
 	CAdES bool
 	// ContentStamper time-stamps the content before it is signed; nil for none.
 	ContentStamper ades.Stamper
-	// MimeTypes of the files by name; the default is text/xml for XML and application/octet-stream
+	// MediaTypes of the files by name; the default is text/xml for XML and application/octet-stream
 	// otherwise.
-	MimeTypes map[string]string
+	MediaTypes map[string]string
 }
 
 // Media types.
 const (
-	MimeS   = "application/vnd.etsi.asic-s+zip"
-	MimeE   = "application/vnd.etsi.asic-e+zip"
-	mimeODF = "application/vnd.oasis.opendocument."
+	MediaTypeS = "application/vnd.etsi.asic-s+zip"
+	MediaTypeE = "application/vnd.etsi.asic-e+zip"
+	mimeODF    = "application/vnd.oasis.opendocument."
 )
 
 // Namespaces of container files.
@@ -52,17 +52,17 @@ const metaInf = "META-INF/"
 // ErrNotContainer means that the file is a ZIP but not a container or document.
 var ErrNotContainer = errors.New("asic: not a signature container")
 
-// Level names the level of a signature in a container as DSS does. complete reports whether the
+// Profile is that of a signature in a container, named as DSS does. complete reports whether the
 // container has revocation data for the chains of the given certificates.
-func Level(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string {
+func Profile(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) ades.Profile {
 	if complete == nil { // unknown: any revocation data counts
 		complete = func(...[]byte) bool { return hasRevocation(sig) }
 	}
 	switch sig.Format {
 	case ades.CAdES, ades.PKCS7:
-		return cades.Level(sig, doc, complete)
+		return cades.Profile(sig, doc, complete)
 	}
-	return xades.Level(sig, doc, complete)
+	return xades.Profile(sig, doc, complete)
 }
 
 func hasRevocation(sig *ades.Signature) bool {

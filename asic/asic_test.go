@@ -59,7 +59,7 @@ func check(t testing.TB, doc *ades.Document, n int, level string) {
 		if s.Intact() != ades.Yes || len(s.Problems) > 0 || !s.ContentIsWhole {
 			t.Errorf("%s: intact %v, whole %v, references %+v, problems %v", s.Path, s.Intact(), s.ContentIsWhole, s.References, s.Problems)
 		}
-		if got := Level(s, doc, nil); level != "" && got != level {
+		if got := Profile(s, doc, nil).Name; level != "" && got != level {
 			t.Errorf("level %s, want %s", got, level)
 		}
 	}
@@ -218,7 +218,7 @@ func TestTampering(t *testing.T) {
 func TestMimetypeAtItsPlace(t *testing.T) {
 	p := adestest.Must(t, clock)
 	b := sign(t, p.Actor(t, "p256"), []ades.File{file("a", "a")}, Options{})
-	if got := string(b[30 : 38+len(MimeE)]); got != "mimetype"+MimeE {
+	if got := string(b[30 : 38+len(MediaTypeE)]); got != "mimetype"+MediaTypeE {
 		t.Errorf("at offset 30: %q", got)
 	}
 	if f, ok := Detect(bytes.NewReader(b)); !ok || f != ades.ASiCE {
@@ -336,7 +336,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, s := range doc.Signatures {
-			Level(s, doc, nil)
+			Profile(s, doc, nil)
 		}
 	})
 }

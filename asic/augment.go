@@ -271,9 +271,9 @@ func (a *augmenter) listing() ([]listed, error) {
 func (a *augmenter) write(w io.Writer) error {
 	mime := a.c.mime
 	if mime == "" {
-		mime = MimeE
+		mime = MediaTypeE
 		if a.simple {
-			mime = MimeS
+			mime = MediaTypeS
 		}
 	}
 	z, err := newWriter(w, mime, a.r.Time)

@@ -180,9 +180,9 @@ func (c *container) format() (ades.Format, error) {
 		return ades.ODF, nil
 	case c.isOPC():
 		return ades.OOXML, nil
-	case c.mime == MimeS:
+	case c.mime == MediaTypeS:
 		return ades.ASiCS, nil
-	case c.mime == MimeE:
+	case c.mime == MediaTypeE:
 		return ades.ASiCE, nil
 	}
 	signed := len(c.of(roleXML, roleCMS, roleTimestamp, roleRecord)) > 0

@@ -76,9 +76,9 @@ func TestCorpusLevels(t *testing.T) {
 		total++
 		s := doc.Signatures[0]
 		yes, no := func(...[]byte) bool { return true }, func(...[]byte) bool { return false }
-		agree := want[0].Level == Level(s, doc, yes) || want[0].Level == Level(s, doc, no)
+		agree := want[0].Level == Profile(s, doc, yes).Name || want[0].Level == Profile(s, doc, no).Name
 		if agree != (levelDivergences[c.ID] == "") {
-			t.Errorf("%s: %s, DSS says %s", c.ID, Level(s, doc, yes), want[0].Level)
+			t.Errorf("%s: %s, DSS says %s", c.ID, Profile(s, doc, yes).Name, want[0].Level)
 		}
 	}
 	if total < 100 {

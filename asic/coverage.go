@@ -178,7 +178,7 @@ func (c *container) checkManifest(e *entry, signed map[*entry][]string) (vague s
 		case n.Name.Local != "file-entry" || n.Name.Space != nsManifest:
 			return "", fmt.Errorf("the manifest holds other things than files")
 		case name == "/":
-			if mime != "" && c.mime != "" && mime != c.mime && mime != MimeE && mime != MimeS { // producers confuse these
+			if mime != "" && c.mime != "" && mime != c.mime && mime != MediaTypeE && mime != MediaTypeS { // producers confuse these
 				return "", fmt.Errorf("the manifest says another media type than the container")
 			}
 		case strings.HasSuffix(name, "/"):

@@ -44,7 +44,7 @@ func Example() {
 		panic(err)
 	}
 	s := facts.Signatures[0]
-	fmt.Println(facts.Format, asic.Level(s, facts, nil), s.Intact() == ades.Yes)
+	fmt.Println(facts.Format, asic.Profile(s, facts, nil).Name, s.Intact() == ades.Yes)
 	for _, f := range facts.Content {
 		fmt.Println(f.Name)
 	}

@@ -163,7 +163,7 @@ func manifestXML(sigName, sigMime string, h crypto.Hash, files []listed) []byte 
 // odfManifest writes META-INF/manifest.xml, which ASiC-E with XAdES should have.
 func odfManifest(files []ades.File, mime func(ades.File) string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<manifest:manifest xmlns:manifest="%s" manifest:version="1.2"><manifest:file-entry manifest:full-path="/" manifest:media-type="%s"/>`, nsManifest, MimeE)
+	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<manifest:manifest xmlns:manifest="%s" manifest:version="1.2"><manifest:file-entry manifest:full-path="/" manifest:media-type="%s"/>`, nsManifest, MediaTypeE)
 	for _, f := range files {
 		fmt.Fprintf(&b, `<manifest:file-entry manifest:full-path="%s" manifest:media-type="%s"/>`, attr(f.Name), attr(mime(f)))
 	}

@@ -73,9 +73,9 @@ func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Opt
 	if err != nil {
 		return nil, err
 	}
-	d := &Draft{o: o, mime: MimeE}
+	d := &Draft{o: o, mime: MediaTypeE}
 	if o.Simple {
-		d.mime = MimeS
+		d.mime = MediaTypeS
 		if files, err = o.singleObject(files); err != nil {
 			return nil, err
 		}
@@ -125,35 +125,24 @@ func (d *Draft) prepare(ctx context.Context, files []ades.File, n int) (s signat
 	switch {
 	case d.o.CAdES && d.o.Simple:
 		s.name = metaInf + "signature.p7s"
-		d.inner, err = d.cades(ctx, files[0].Source, cades.Options{Detached: true})
+		d.inner, err = cades.Prepare(ctx, files[0].Source, d.o.SignParams, cades.Options{Detached: true, ContentStamper: d.o.ContentStamper})
 	case d.o.CAdES:
 		s.name = fmt.Sprintf("%ssignature%03d.p7s", metaInf, n)
 		s.manifestName = fmt.Sprintf("%sASiCManifest%03d.xml", metaInf, n)
 		if s.manifest, err = d.o.manifest(s.name, files); err != nil {
 			return s, err
 		}
-		d.inner, err = d.cades(ctx, bytes.NewReader(s.manifest), cades.Options{Detached: true, MimeType: "text/xml"})
+		o := cades.Options{Detached: true, MediaType: "text/xml", ContentStamper: d.o.ContentStamper}
+		d.inner, err = cades.Prepare(ctx, bytes.NewReader(s.manifest), d.o.SignParams, o)
 	default:
 		s.wrap = true
 		s.name = fmt.Sprintf("%ssignatures%03d.xml", metaInf, n)
 		if d.o.Simple {
 			s.name = metaInf + "signatures.xml"
 		}
-		d.inner, err = xades.Prepare(ctx, files, d.o.SignParams, xades.Options{Packaging: xades.Detached, MimeTypes: d.o.MimeTypes, ContentStamper: d.o.ContentStamper})
+		d.inner, err = xades.Prepare(ctx, files, d.o.SignParams, xades.Options{Packaging: xades.Detached, MediaTypes: d.o.MediaTypes, ContentStamper: d.o.ContentStamper})
 	}
 	return s, err
-}
-
-// cades prepares the signature over a file or a manifest.
-func (d *Draft) cades(ctx context.Context, src ades.Source, o cades.Options) (ades.Draft, error) {
-	if d.o.ContentStamper != nil {
-		token, err := cades.StampContent(ctx, src, d.o.ContentStamper, d.o.Digest())
-		if err != nil {
-			return nil, err
-		}
-		o.ContentTimestamps = [][]byte{token}
-	}
-	return cades.Prepare(src, d.o.SignParams, o)
 }
 
 // manifest lists the files for a CAdES signature.
@@ -170,7 +159,7 @@ func (o settings) manifest(sigName string, files []ades.File) ([]byte, error) {
 }
 
 func (o settings) mime(f ades.File) string {
-	if m := o.MimeTypes[f.Name]; m != "" {
+	if m := o.MediaTypes[f.Name]; m != "" {
 		return m
 	}
 	if xades.LooksLikeXML(f.Source) {
@@ -278,10 +267,10 @@ func (d *Draft) parallelSimple(ctx context.Context, c *container) error {
 	var err error
 	merge := func(b []byte) ([]byte, error) { return b, nil }
 	if d.o.CAdES {
-		d.inner, err = cades.Parallel(limits.Paying(sigs[0], limits.BudgetOf(ctx)), data[0], d.o.SignParams, cades.Options{Detached: true})
+		d.inner, err = cades.Parallel(ctx, limits.Paying(sigs[0], limits.BudgetOf(ctx)), data[0], d.o.SignParams, cades.Options{Detached: true})
 	} else {
 		file := ades.File{Name: data[0].name, Source: data[0]}
-		d.inner, err = xades.Prepare(ctx, []ades.File{file}, d.o.SignParams, xades.Options{Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
+		d.inner, err = xades.Prepare(ctx, []ades.File{file}, d.o.SignParams, xades.Options{Packaging: xades.Detached, MediaTypes: d.o.MediaTypes})
 		merge = func(b []byte) ([]byte, error) { return appendXAdES(sigs[0], b) }
 	}
 	d.write = func(w *writer, signature []byte) error {

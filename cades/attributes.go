@@ -11,7 +11,7 @@ import (
 
 // signedAttributes encodes the SET OF signed attributes. Without a content type they are those of a
 // counter-signature.
-func signedAttributes(o settings, contentType string, digest []byte) ([]byte, error) {
+func signedAttributes(o settings, contentType string, digest, token []byte) ([]byte, error) {
 	attrs := [][]byte{
 		cms.NewAttribute(oid.AttrMessageDigest, cms.TLV(cms.TagOctetString, digest)),
 		cms.NewAttribute(oid.AttrSigningCertificateV2, cms.SigningCertificateV2(o.Certificate, cms.HashFor(o.SignParams))),
@@ -26,8 +26,8 @@ func signedAttributes(o settings, contentType string, digest []byte) ([]byte, er
 		}
 		attrs = append(attrs, cms.NewAttribute(oid.AttrSigningTime, t))
 	}
-	if o.MimeType != "" && contentType != "" {
-		attrs = append(attrs, cms.NewAttribute(oid.AttrMimeType, cms.TLV(cms.TagUTF8String, []byte(o.MimeType))))
+	if o.MediaType != "" && contentType != "" {
+		attrs = append(attrs, cms.NewAttribute(oid.AttrMimeType, cms.TLV(cms.TagUTF8String, []byte(o.MediaType))))
 	}
 	if o.Policy != nil {
 		attrs = append(attrs, cms.NewAttribute(oid.AttrPolicyID, encodePolicy(o.Policy)))
@@ -36,7 +36,7 @@ func signedAttributes(o settings, contentType string, digest []byte) ([]byte, er
 		v := cms.TLV(cms.TagSequence, cms.TLV(cms.TagOID, oid.Content(c)))
 		attrs = append(attrs, cms.NewAttribute(oid.AttrCommitmentType, v))
 	}
-	for _, token := range o.ContentTimestamps {
+	if token != nil {
 		attrs = append(attrs, cms.NewAttribute(oid.AttrContentTimestamp, token))
 	}
 	return cms.SetOf(cms.TagSet, attrs), nil

@@ -21,7 +21,7 @@ func benchmarkSign(b *testing.B, actor string) {
 	src := bytes.NewReader(make([]byte, 100_000))
 	b.ReportAllocs()
 	for b.Loop() {
-		d, err := cades.Prepare(src, p, cades.Options{})
+		d, err := cades.Prepare(context.Background(), src, p, cades.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

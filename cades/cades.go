@@ -30,12 +30,13 @@ type Options struct {
 	// Embedded makes the CMS for another container that records the signing time itself: a PDF (EN
 	// 319 142-1). It has no signing-time attribute and is always detached.
 	Embedded bool
-	// MimeType of the content for the mime-type attribute; empty for none.
-	MimeType string
+	// MediaType of the content for the mime-type attribute; empty for none.
+	MediaType string
 	// Policy of the signature (EPES); nil for none.
 	Policy *ades.SignaturePolicy
-	// ContentTimestamps are tokens over the content, obtained before signing.
-	ContentTimestamps [][]byte
+	// ContentStamper time-stamps the content before it is signed; nil for none. A counter-signature
+	// has no content.
+	ContentStamper ades.Stamper
 }
 
 // settings are all parameters of a signature.

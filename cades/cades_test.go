@@ -35,7 +35,7 @@ func finished(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.SignParams) 
 
 func made(t testing.TB, a *adestest.Actor, content []byte, p ades.SignParams, o cades.Options) []byte {
 	t.Helper()
-	d, err := cades.Prepare(bytes.NewReader(content), p, o)
+	d, err := cades.Prepare(t.Context(), bytes.NewReader(content), p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestSignAndRead(t *testing.T) {
 					a := pki.Actor(t, name)
 					p := a.Signing(at)
 					p.Hash, p.PSS = h, pss
-					doc := read(t, made(t, a, []byte("text"), p, cades.Options{MimeType: "text/plain"}))
+					doc := read(t, made(t, a, []byte("text"), p, cades.Options{MediaType: "text/plain"}))
 					s := doc.Signatures[0]
 					if s.Intact() != ades.Yes || s.CertificateRefs[0].DigestMatch != ades.Yes || s.CertificateRefs[0].IssuerSerial != ades.Yes {
 						t.Fatalf("not intact: %+v", s)
@@ -84,7 +84,7 @@ func TestSignAndRead(t *testing.T) {
 					if !s.ClaimedTime.Equal(at) || len(s.Problems) > 0 || doc.Format != ades.CAdES {
 						t.Errorf("time %v, problems %v, format %s", s.ClaimedTime, s.Problems, doc.Format)
 					}
-					if got := cades.Level(s, doc, complete); got != "CAdES-BASELINE-B" {
+					if got := cades.Profile(s, doc, complete).Name; got != "CAdES-BASELINE-B" {
 						t.Errorf("level %s", got)
 					}
 					content, err := io.ReadAll(io.NewSectionReader(doc.Content[0].Source, 0, doc.Content[0].Source.Size()))
@@ -172,7 +172,7 @@ func TestLevels(t *testing.T) {
 					t.Errorf("%v: %s: imprint %v, signature %v", level, ts.Path, ts.ImprintIntact, ts.Signature.Intact())
 				}
 			}
-			if got := cades.Level(s, doc, func(...[]byte) bool { return level > ades.LevelT }); got != "CAdES-BASELINE-"+level.String() {
+			if got := cades.Profile(s, doc, func(...[]byte) bool { return level > ades.LevelT }).Name; got != "CAdES-BASELINE-"+level.String() {
 				t.Errorf("level %s, want %v", got, level)
 			}
 		}
@@ -212,7 +212,7 @@ func TestParallelKeepsTheOthers(t *testing.T) {
 	first, second := pki.Actor(t, "good"), pki.Actor(t, "second")
 	signed := raised(t, pki, attached(t, first, []byte("text"), pki), ades.LevelLTA)
 	before := read(t, signed).Signatures[0]
-	d, err := cades.Parallel(bytes.NewReader(signed), nil, second.Signing(at), cades.Options{})
+	d, err := cades.Parallel(t.Context(), bytes.NewReader(signed), nil, second.Signing(at), cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestCounter(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
 	signed := attached(t, a, []byte("text"), pki)
-	d, err := cades.Counter(bytes.NewReader(signed), "", b.Signing(at), cades.Options{})
+	d, err := cades.Counter(t.Context(), bytes.NewReader(signed), "", b.Signing(at), cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestCounter(t *testing.T) {
 	if len(s.CounterSignatures) != 1 || s.CounterSignatures[0].Intact() != ades.Yes {
 		t.Fatalf("counter-signatures %+v", s.CounterSignatures)
 	}
-	if _, err := cades.Counter(bytes.NewReader(signed), "nobody", b.Signing(at), cades.Options{}); !errors.Is(err, ades.ErrNotFound) {
+	if _, err := cades.Counter(t.Context(), bytes.NewReader(signed), "nobody", b.Signing(at), cades.Options{}); !errors.Is(err, ades.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -254,7 +254,7 @@ func TestDetached(t *testing.T) {
 	h := crypto.SHA256.New()
 	h.Write([]byte("kept at home"))
 	p := a.Signing(at)
-	d, err := cades.PrepareDigest(h.Sum(nil), p, cades.Options{})
+	d, err := cades.PrepareDigest(t.Context(), h.Sum(nil), p, cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%q: %v", junk[:min(8, len(junk))], err)
 		}
 	}
-	if _, err := cades.Prepare(strings.NewReader(""), ades.SignParams{}, cades.Options{}); err == nil {
+	if _, err := cades.Prepare(t.Context(), strings.NewReader(""), ades.SignParams{}, cades.Options{}); err == nil {
 		t.Error("no certificate, no error")
 	}
 	lacking := pki.Actor(t, "no-revocation")
@@ -399,7 +399,7 @@ func TestGigabyteStreams(t *testing.T) {
 	p := a.Signing(at)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	d, err := cades.Prepare(zeros(1<<30), p, cades.Options{})
+	d, err := cades.Prepare(t.Context(), zeros(1<<30), p, cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +427,7 @@ func Example() {
 	}
 
 	// Document to digest, digest to value, value to signed document.
-	draft, err := cades.Prepare(strings.NewReader("a contract"), signer.Signing(pki.Now()), cades.Options{})
+	draft, err := cades.Prepare(context.Background(), strings.NewReader("a contract"), signer.Signing(pki.Now()), cades.Options{})
 	if err != nil {
 		panic(err)
 	}

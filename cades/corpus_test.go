@@ -48,7 +48,7 @@ func TestCorpus(t *testing.T) {
 				return
 			}
 			for i, s := range doc.Signatures {
-				level := cades.Level(s, doc, func(...[]byte) bool { return false })
+				level := cades.Profile(s, doc, func(...[]byte) bool { return false }).Name
 				if want := theirs[i].Level; !needsEvidence(want) && want != level {
 					t.Errorf("signature %d: level %s, DSS says %s: %v", i, level, want, s.Attributes)
 				}

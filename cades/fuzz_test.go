@@ -18,7 +18,7 @@ func FuzzRead(f *testing.F) {
 	for _, level := range []ades.Level{ades.LevelT, ades.LevelLTA} {
 		f.Add(raised(f, pki, b, level))
 	}
-	c, err := cades.Counter(bytes.NewReader(b), "", a.Signing(at), cades.Options{})
+	c, err := cades.Counter(context.Background(), bytes.NewReader(b), "", a.Signing(at), cades.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, s := range doc.Signatures {
-			cades.Level(s, doc, func(...[]byte) bool { return true })
+			cades.Profile(s, doc, func(...[]byte) bool { return true })
 		}
 	})
 }

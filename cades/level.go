@@ -6,54 +6,57 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Level names the level of a signature as DSS does: "CAdES-BASELINE-B" to "-LTA", the extended
+// Profile is that of a signature, named as DSS does: "CAdES-BASELINE-B" to "-LTA", the extended
 // forms of EN 319 122-2 "CAdES-BES", "-EPES", "-T", "-C", "-X", "-XL", "-LT", "-A", then
 // "CAdES-ERS", or "CMS-NOT-ETSI". LT means that the file has the validation data of every chain,
 // which complete decides for the certificates of the signer and of the time-stamps, except for the
 // last archive time-stamp.
-func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
+func Profile(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) ades.Profile {
 	if !cms.IsBES(s) {
-		return "CMS-NOT-ETSI"
+		return ades.Profile{Name: "CMS-NOT-ETSI"}
 	}
 	baseline := cms.IsBaseline(s, false)
 	if !isTimestamped(s) {
 		switch {
 		case baseline:
-			return "CAdES-BASELINE-B"
+			return ades.Baseline(ades.CAdES, ades.LevelB)
 		case s.Has("signature-policy-identifier"):
-			return "CAdES-EPES"
+			return extended("EPES")
 		}
-		return "CAdES-BES"
+		return extended("BES")
 	}
 	whole := complete(s.Leaves()...)
 	archived := stampedBy(s, ades.ArchiveTimestamp) || containerStamped(doc)
 	switch {
 	case baseline && whole && !hasReferences(s):
-		return "CAdES-" + longTerm(s, doc)
+		return longTerm(s, doc)
 	case s.Has("complete-certificate-references") && s.Has("complete-revocation-references"):
-		return "CAdES-" + extended(s, whole, archived)
+		return extended(withReferences(s, whole, archived))
 	case whole && archived:
-		return "CAdES-A"
+		return extended("A")
 	case whole:
-		return "CAdES-LT"
+		return extended("LT")
 	case baseline:
-		return "CAdES-BASELINE-T"
+		return ades.Baseline(ades.CAdES, ades.LevelT)
 	}
-	return "CAdES-T"
+	return extended("T")
 }
 
-func longTerm(s *ades.Signature, doc *ades.Document) string {
+// extended is a form of EN 319 122-2.
+func extended(form string) ades.Profile { return ades.Profile{Name: "CAdES-" + form} }
+
+func longTerm(s *ades.Signature, doc *ades.Document) ades.Profile {
 	switch {
 	case s.Has("archive-time-stamp-v3") || containerStamped(doc):
-		return "BASELINE-LTA"
+		return ades.Baseline(ades.CAdES, ades.LevelLTA)
 	case s.Has("internal-evidence-record") || s.Has("external-evidence-record"):
-		return "ERS"
+		return extended("ERS")
 	}
-	return "BASELINE-LT"
+	return ades.Baseline(ades.CAdES, ades.LevelLT)
 }
 
-// extended is the form of a signature with complete references.
-func extended(s *ades.Signature, whole, archived bool) string {
+// withReferences is the form of a signature with complete references.
+func withReferences(s *ades.Signature, whole, archived bool) string {
 	x := stampedBy(s, ades.SigAndRefs) || stampedBy(s, ades.RefsOnly)
 	switch {
 	case whole && archived:

@@ -1,6 +1,7 @@
 package cades
 
 import (
+	"context"
 	"crypto"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type Draft struct {
 
 // Prepare makes the draft of a signature over a document. It reads the document for its digest;
 // Finish reads it again unless the signature is detached.
-func Prepare(src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
+func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -35,12 +36,12 @@ func Prepare(src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	if !o.Detached && !o.Embedded {
 		sd.Content = src
 	}
-	return draft(sd, oid.Data, digest, o)
+	return draft(ctx, sd, oid.Data, digest, o)
 }
 
 // PrepareDigest makes the draft of a detached signature over content of which only the digest is
 // known. Its hash is that of p (see [ades.SignParams.Digest]); of an Ed25519 key it is SHA-512.
-func PrepareDigest(digest []byte, p ades.SignParams, opts Options) (*Draft, error) {
+func PrepareDigest(ctx context.Context, digest []byte, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -48,12 +49,12 @@ func PrepareDigest(digest []byte, p ades.SignParams, opts Options) (*Draft, erro
 	if h := cms.HashFor(o.SignParams); len(digest) != h.Size() {
 		return nil, fmt.Errorf("cades: digest of %d bytes is not one of %v", len(digest), h)
 	}
-	return draft(&cms.SignedData{ContentType: oid.Data}, oid.Data, digest, o)
+	return draft(ctx, &cms.SignedData{ContentType: oid.Data}, oid.Data, digest, o)
 }
 
 // Parallel makes the draft of one more signature beside those in a file. Existing signatures keep
 // their bytes. content is needed if the file does not contain it.
-func Parallel(src, content ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
+func Parallel(ctx context.Context, src, content ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -75,15 +76,18 @@ func Parallel(src, content ades.Source, p ades.SignParams, opts Options) (*Draft
 	if err != nil {
 		return nil, fmt.Errorf("cades: digest content: %w", err)
 	}
-	return draft(sd, sd.ContentType, digest, o)
+	return draft(ctx, sd, sd.ContentType, digest, o)
 }
 
 // Counter makes the draft of a counter-signature over the signature with the given id (see [Read]);
 // an empty id means the only one.
-func Counter(src ades.Source, id string, p ades.SignParams, opts Options) (*Draft, error) {
+func Counter(ctx context.Context, src ades.Source, id string, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
+	}
+	if o.ContentStamper != nil {
+		return nil, errors.New("cades: a counter-signature has no content to time-stamp")
 	}
 	sd, err := open(src)
 	if err != nil {
@@ -98,7 +102,7 @@ func Counter(src ades.Source, id string, p ades.SignParams, opts Options) (*Draf
 	}
 	d := cms.HashFor(o.SignParams).New()
 	d.Write(sd.SignerInfos[at].Signature)
-	draft, err := draft(sd, "", d.Sum(nil), o)
+	draft, err := draft(ctx, sd, "", d.Sum(nil), o)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +146,15 @@ func mayGrow(sd *cms.SignedData) error {
 	return nil
 }
 
-func draft(sd *cms.SignedData, contentType string, digest []byte, o settings) (*Draft, error) {
-	attrs, err := signedAttributes(o, contentType, digest)
+func draft(ctx context.Context, sd *cms.SignedData, contentType string, digest []byte, o settings) (*Draft, error) {
+	var token []byte
+	if o.ContentStamper != nil {
+		var err error
+		if token, err = o.ContentStamper.Stamp(ctx, cms.HashFor(o.SignParams), digest); err != nil {
+			return nil, fmt.Errorf("cades: time-stamp of the content: %w", err)
+		}
+	}
+	attrs, err := signedAttributes(o, contentType, digest, token)
 	if err != nil {
 		return nil, fmt.Errorf("cades: signed attributes: %w", err)
 	}

@@ -175,7 +175,7 @@ type RecordFile struct {
 	ID         string `json:"id"`
 	SourceType string `json:"sourceType"`
 	CreatedAt  Time   `json:"createdAt"`
-	MimeType   string `json:"mimetype"`
+	MediaType  string `json:"mimetype"`
 	Extension  string `json:"extension"`
 	Size       int64  `json:"size"`
 	MD5        string `json:"md5"`

@@ -131,7 +131,7 @@ func inALine(t *testing.T, text []byte, contents []ades.File) string {
 	sign := map[ades.Tri]string{ades.Yes: "+", ades.No: "-", ades.Unknown: "?"}
 	var tell func(s *ades.Signature) string
 	tell = func(s *ades.Signature) string {
-		level := strings.TrimPrefix(strings.TrimSuffix(jades.Level(s, doc, nil), "-ETSI"), "JAdES-BASELINE-")
+		level := strings.TrimPrefix(strings.TrimSuffix(jades.Profile(s, doc, nil).Name, "-ETSI"), "JAdES-BASELINE-")
 		line := fmt.Sprintf("%s %s", strings.TrimPrefix(level, "JSON-"), sign[s.Intact()])
 		for _, ts := range s.Timestamps {
 			line += fmt.Sprintf(" %s%s", ts.Kind, sign[ts.ImprintIntact])

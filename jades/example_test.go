@@ -54,6 +54,6 @@ func Example() {
 		panic(err)
 	}
 	s := facts.Signatures[0]
-	fmt.Println(jades.Level(s, facts, nil), s.Intact() == ades.Yes, len(s.References))
+	fmt.Println(jades.Profile(s, facts, nil).Name, s.Intact() == ades.Yes, len(s.References))
 	// Output: JAdES-BASELINE-LTA true 2
 }

@@ -34,7 +34,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, s := range doc.Signatures {
-			jades.Level(s, doc, nil)
+			jades.Profile(s, doc, nil)
 		}
 		_ = jades.Augment(t.Context(), bytes.NewReader(data), io.Discard, ades.AugmentOptions{Level: ades.LevelT, Stamper: pki.Unit, Detached: given})
 	})

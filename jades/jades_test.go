@@ -135,7 +135,7 @@ func TestFormsPackagingsAndLevels(t *testing.T) {
 					}
 					doc := read(t, signed, detached...)
 					good(t, doc)
-					if l := jades.Level(doc.Signatures[0], doc, nil); l != "JAdES-BASELINE-"+level.String() {
+					if l := jades.Profile(doc.Signatures[0], doc, nil).Name; l != "JAdES-BASELINE-"+level.String() {
 						t.Errorf("level %s, want %v", l, level)
 					}
 					if !p.o.Detached {
@@ -181,7 +181,7 @@ func TestAlgorithms(t *testing.T) {
 				p.Hash, p.PSS = h, pss
 				doc := read(t, made(t, a, p, jades.Options{}, file("a", text)))
 				good(t, doc)
-				if l := jades.Level(doc.Signatures[0], doc, nil); l != "JAdES-BASELINE-B" {
+				if l := jades.Profile(doc.Signatures[0], doc, nil).Name; l != "JAdES-BASELINE-B" {
 					t.Errorf("%s %v: level %s", actor, h, l)
 				}
 			}
@@ -264,7 +264,7 @@ func TestRaisedAgain(t *testing.T) {
 			archives++
 		}
 	}
-	if archives != 3 || jades.Level(doc.Signatures[0], doc, nil) != "JAdES-BASELINE-LTA" {
+	if archives != 3 || jades.Profile(doc.Signatures[0], doc, nil).Name != "JAdES-BASELINE-LTA" {
 		t.Errorf("%d archive time-stamps", archives)
 	}
 }

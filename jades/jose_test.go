@@ -61,8 +61,8 @@ func TestPlainJWS(t *testing.T) {
 	for _, signed := range []string{compact, theirs.FullSerialize()} {
 		doc := read(t, []byte(signed))
 		s := doc.Signatures[0]
-		if doc.Format != ades.JAdES || jades.Level(s, doc, nil) != "JSON-NOT-ETSI" || s.Intact() != ades.Unknown || ades.Fatal(s.Problems) {
-			t.Errorf("%s, %s, %v, %v", doc.Format, jades.Level(s, doc, nil), s.Intact(), s.Problems)
+		if doc.Format != ades.JAdES || jades.Profile(s, doc, nil).Name != "JSON-NOT-ETSI" || s.Intact() != ades.Unknown || ades.Fatal(s.Problems) {
+			t.Errorf("%s, %s, %v, %v", doc.Format, jades.Profile(s, doc, nil).Name, s.Intact(), s.Problems)
 		}
 	}
 }

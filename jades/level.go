@@ -8,24 +8,24 @@ import (
 	"rogito.dev/rogito/internal/carried"
 )
 
-// Level names the level of a signature as EU DSS does: JAdES-BASELINE-B to -LTA, or JSON-NOT-ETSI
+// Profile is that of a signature, named as EU DSS does: JAdES-BASELINE-B to -LTA, or JSON-NOT-ETSI
 // for every other JWS.
 //
 // complete reports whether the document has revocation data for every certificate in the chains of
 // the given ones, as LT and above require. If it is nil, any revocation data counts as complete.
-func Level(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string {
+func Profile(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) ades.Profile {
 	l := leveler{sig, complete}
 	switch {
 	case !l.baselineB(!slices.Contains(doc.Signatures, sig)):
-		return "JSON-NOT-ETSI"
+		return ades.Profile{Name: "JSON-NOT-ETSI"}
 	case !l.timestamped():
-		return "JAdES-BASELINE-B"
+		return ades.Baseline(ades.JAdES, ades.LevelB)
 	case !l.longTerm():
-		return "JAdES-BASELINE-T"
+		return ades.Baseline(ades.JAdES, ades.LevelT)
 	case !l.has(ades.ArchiveTimestamp):
-		return "JAdES-BASELINE-LT"
+		return ades.Baseline(ades.JAdES, ades.LevelLT)
 	}
-	return "JAdES-BASELINE-LTA"
+	return ades.Baseline(ades.JAdES, ades.LevelLTA)
 }
 
 type leveler struct {

@@ -6,61 +6,86 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/internal/pdf/rewrite"
 )
 
-// signable returns a document that can be read in only one way: the given one, or a rewritten copy
+// signable opens a document that can be read in only one way: the given one, or a rewritten copy
 // and the reasons for it. A document with signatures is never changed.
-func (o settings) signable(ctx context.Context, src ades.Source) (ades.Source, []string, error) {
-	if o.Examination != nil && len(o.Examination.Twofold) == 0 {
-		return &examined{src, o.Examination}, nil, nil
-	}
-	found, err := Examine(ctx, src, o.Password)
+func (o settings) signable(ctx context.Context, src ades.Source) (*pdf.Document, ades.Source, []string, error) {
+	d, why, err := examine(ctx, src, o.Password)
 	if err != nil && !damaged(err) {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	var why []string
 	switch {
 	case err != nil:
 		why = []string{cause(err)}
-	case len(found.Twofold) == 0:
-		return &examined{src, found}, nil, nil
-	case found.Signed:
-		return found.asItIs(src)
-	default:
-		why = found.Twofold
+	case len(why) == 0:
+		return d, src, nil, nil
+	case inForm(d):
+		return asItIs(d, src)
 	}
 	if o.AsIs {
-		return nil, nil, ades.Malformed("PDF", "", "it would have to be written anew before it is signed: %s", why[0])
+		return nil, nil, nil, ades.Malformed("PDF", "", "it would have to be written anew before it is signed: %s", why[0])
 	}
 	var spool Spool = new(memory)
 	if o.Spool != nil {
 		spool = o.Spool()
 	}
-	switch err := Anew(ctx, spool, src, o.Password); {
-	case errors.Is(err, ErrForbidden) && found != nil && found.rights:
-		return found.asItIs(src)
-	case err != nil:
-		return nil, nil, err
+	if again := Anew(ctx, spool, src, o.Password); again != nil {
+		if err == nil && errors.Is(again, ErrForbidden) && hasRights(d) {
+			return asItIs(d, src)
+		}
+		return nil, nil, nil, again
 	}
 	copied := spool.Source()
-	if found, err = Examine(ctx, copied, o.Password); err != nil {
-		return nil, nil, fmt.Errorf("written anew: %w", err)
+	if d, _, err = examine(ctx, copied, o.Password); err != nil {
+		return nil, nil, nil, fmt.Errorf("written anew: %w", err)
 	}
-	return &examined{copied, found}, why, nil
+	return d, copied, why, nil
+}
+
+// examine opens a document, and lists why it has to be rewritten before it is signed.
+func examine(ctx context.Context, src ades.Source, password string) (*pdf.Document, []string, error) {
+	d, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
+	if err != nil || handoff.Signable(src) {
+		return d, nil, err
+	}
+	if _, _, err := fields(d); err != nil {
+		return nil, nil, err
+	}
+	why, err := rewrite.Reasons(ctx, d)
+	return d, why, err
 }
 
 // asItIs returns a document that is signed whatever is wrong with it; the signed one is verified
 // before it is returned.
-func (e *Examination) asItIs(src ades.Source) (ades.Source, []string, error) {
-	if e.Prefix > 0 {
-		return nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", e.Prefix)
+func asItIs(d *pdf.Document, src ades.Source) (*pdf.Document, ades.Source, []string, error) {
+	if n := d.Prefix(); n > 0 {
+		return nil, nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", n)
 	}
-	return src, nil, nil
+	return d, src, nil, nil
+}
+
+// inForm reports whether a field of the form is signed.
+func inForm(d *pdf.Document) bool {
+	all, _, err := fields(d)
+	return err == nil && slices.ContainsFunc(all, func(f field) bool { return f.kind == "Sig" && !f.empty(d) })
+}
+
+// hasRights reports whether a document has usage rights, which rewriting would break.
+func hasRights(d *pdf.Document) bool {
+	cat, err := d.Catalog()
+	if err != nil {
+		return false
+	}
+	perms, err := d.Dict(cat.Get("Perms"))
+	return err == nil && (perms.Has("UR3") || perms.Has("UR"))
 }
 
 // memory is a Spool in memory.
@@ -121,14 +146,11 @@ func Anew(ctx context.Context, w Spool, src ades.Source, password string) error 
 // hasSignature reports whether a document has a signature, found in its form or, since damage may
 // hide it, by a name that every signature has.
 func hasSignature(ctx context.Context, d *pdf.Document, src ades.Source) (bool, error) {
-	all, _, err := fields(d)
-	if err != nil && !damaged(err) {
+	if _, _, err := fields(d); err != nil && !damaged(err) {
 		return false, err
 	}
-	for i := range all {
-		if all[i].kind == "Sig" && !all[i].empty(d) {
-			return true, nil
-		}
+	if inForm(d) {
+		return true, nil
 	}
 	word := []byte("/ByteRange")
 	buf := make([]byte, 64<<10)

@@ -94,36 +94,6 @@ func onCPU(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(yardstick.Processor()-start)/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkReadBack reads what was just signed, with and without an examination
-// of what it begins with.
-func BenchmarkReadBack(b *testing.B) {
-	pki, err := adestest.New(nil, "http://pki.test")
-	if err != nil {
-		b.Fatal(err)
-	}
-	signer, err := pki.Enter("good")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for name, pdf := range map[string][]byte{"plain": simplePDF(100_000), "compressed": deflatedPDF(100_000), "pages": pagesPDF(300)} {
-		found, err := Examine(b.Context(), bytes.NewReader(pdf), "")
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, src := range []ades.Source{bytes.NewReader(pdf), &examined{bytes.NewReader(pdf), found}} {
-			_, out := completed(b, signer, pki.Now(), src)
-			b.Run(fmt.Sprintf("%s/%T", name, src), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := Read(b.Context(), out, ades.ReadOptions{}); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
 // pagesPDF is a document of n pages: tables of many objects.
 func pagesPDF(n int) []byte {
 	b := newBuilder()

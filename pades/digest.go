@@ -7,6 +7,7 @@ import (
 	"hash"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/limits"
 )
 
@@ -88,7 +89,7 @@ func (d *digester) upTo(h crypto.Hash, n int64) (hash.Hash, error) {
 // signed, if its hash state is known, else at the start.
 func (d *digester) begin(h crypto.Hash, n int64) *prefix {
 	if g, ok := d.src.(*grown); ok && g.src.Size() <= n {
-		if state := stateOf(g.src, h); state != nil {
+		if state := handoff.State(g.src, h); state != nil {
 			return &prefix{state: state, pos: g.src.Size()}
 		}
 	}

@@ -78,3 +78,22 @@ func TestDigestedSource(t *testing.T) {
 		}
 	}
 }
+
+// A document of which the caller knows that it can be signed as it is, is not examined again. What
+// that would have found is found when the signed one is read.
+func TestSignableSource(t *testing.T) {
+	t.Parallel()
+	pki := adestest.Must(t, nil)
+	signer := pki.Actor(t, "good")
+	pdf := append([]byte("hello\n"), simplePDF(100)...)
+	for known, written := range map[bool]bool{false: true, true: false} {
+		src := &handoff.Document{Source: bytes.NewReader(pdf), SHA256: func() hash.Hash { return nil }, Signable: known}
+		draft, err := Prepare(t.Context(), src, signer.Signing(pki.Now()), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := draft.Anew(); (len(why) > 0) != written {
+			t.Errorf("known %v: written anew for %q", known, why)
+		}
+	}
+}

@@ -16,11 +16,8 @@ func (r *reader) earlierStores() error {
 	whole := r.doc
 	problems := r.out.Problems
 	defer func() { r.doc, r.out.Problems = whole, problems }()
-	newest, oldest := len(whole.Revisions()), 1
-	if examinationOf(r.src).storeless && whole.Repaired() == nil {
-		oldest++
-	}
-	for n := newest - 1; n >= oldest && n > newest-maxStores; n-- {
+	newest := len(whole.Revisions())
+	for n := newest - 1; n >= 1 && n > newest-maxStores; n-- {
 		r.doc = whole
 		d, err := r.as(n)
 		if err != nil {

@@ -71,7 +71,7 @@ func ExampleDraft_Complete() {
 		panic(err)
 	}
 	s := facts.Signatures[0]
-	fmt.Println(s.Intact() == ades.Yes, pades.Level(s, facts, func(...[]byte) bool { return true }))
+	fmt.Println(s.Intact() == ades.Yes, pades.Profile(s, facts, func(...[]byte) bool { return true }).Name)
 	// Output: true PAdES-BASELINE-LT
 }
 

@@ -36,7 +36,7 @@ func TestHostile(t *testing.T) {
 				t.Errorf("took %v of the processor", took)
 			}
 			if err == nil && len(facts.Signatures) == 1 {
-				Level(facts.Signatures[0], facts, always)
+				Profile(facts.Signatures[0], facts, always)
 			}
 		}
 	}

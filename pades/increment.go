@@ -3,7 +3,6 @@ package pades
 import (
 	"crypto"
 	"fmt"
-	"hash"
 	"io"
 
 	"rogito.dev/rogito/ades"
@@ -54,7 +53,7 @@ func newIncrement(src ades.Source, u *pdf.Update, s slots) (*increment, error) {
 
 // digest of the document without the gap.
 func (r *increment) digest(h crypto.Hash) ([]byte, error) {
-	d := stateOf(r.src, h)
+	d := handoff.State(r.src, h)
 	if d == nil {
 		d = h.New()
 		if err := stream(d, r.src, 0, r.src.Size()); err != nil {
@@ -64,14 +63,6 @@ func (r *increment) digest(h crypto.Hash) ([]byte, error) {
 	d.Write(r.update[:r.from])
 	d.Write(r.update[r.to:])
 	return d.Sum(nil), nil
-}
-
-// stateOf is the hash state at the end of a source that has it, else nil.
-func stateOf(src ades.Source, h crypto.Hash) hash.Hash {
-	if e, ok := src.(*examined); ok {
-		src = e.Source
-	}
-	return handoff.State(src, h)
 }
 
 // capacity is the number of bytes that fit into Contents.

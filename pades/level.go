@@ -7,43 +7,44 @@ import (
 	"rogito.dev/rogito/internal/cms"
 )
 
-// Level names the level of a signature as DSS does: "PAdES-BASELINE-B" to "-LTA", the older
+// Profile is that of a signature, named as DSS does: "PAdES-BASELINE-B" to "-LTA", the older
 // "PAdES-BES", "PAdES-EPES" and "PAdES-LTV", "PKCS7-B" to "-LTA" for the SubFilters of ISO 32000-1,
 // or "PDF-NOT-ETSI". LT means that the file has the validation data of every chain, stored after
 // the signature was made; complete decides that for the certificates of the signer and of the
 // time-stamps.
-func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
+func Profile(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) ades.Profile {
+	other := ades.Profile{Name: "PDF-NOT-ETSI"}
 	if s.PDF == nil {
-		return "PDF-NOT-ETSI"
+		return other
 	}
 	switch s.PDF.SubFilter {
 	case "adbe.pkcs7.detached":
 		if s.SigningCertificate == nil || hasProblem(s, whereContent) || attributeValues(s, "message-digest") == 0 {
-			return "PDF-NOT-ETSI"
+			return other
 		}
-		return "PKCS7-" + reached(s, doc, complete)
+		return ades.Profile{Name: "PKCS7-" + reached(s, doc, complete).String()}
 	case "adbe.pkcs7.sha1":
 		if s.SigningCertificate == nil {
-			return "PDF-NOT-ETSI"
+			return other
 		}
-		return "PKCS7-" + reached(s, doc, complete)
+		return ades.Profile{Name: "PKCS7-" + reached(s, doc, complete).String()}
 	case "ETSI.CAdES.detached":
 	default:
-		return "PDF-NOT-ETSI"
+		return other
 	}
 	if !isBES(s) {
-		return "PDF-NOT-ETSI"
+		return other
 	}
 	if isBaseline(s) {
-		return "PAdES-BASELINE-" + reached(s, doc, complete)
+		return ades.Baseline(ades.PAdES, reached(s, doc, complete))
 	}
 	switch {
-	case reached(s, doc, complete) == "LTA":
-		return "PAdES-LTV"
+	case reached(s, doc, complete) == ades.LevelLTA:
+		return ades.Profile{Name: "PAdES-LTV"}
 	case s.Has("signature-policy-identifier") && s.PDF.Reason == "":
-		return "PAdES-EPES"
+		return ades.Profile{Name: "PAdES-EPES"}
 	}
-	return "PAdES-BES"
+	return ades.Profile{Name: "PAdES-BES"}
 }
 
 func hasProblem(s *ades.Signature, where string) bool {
@@ -82,13 +83,13 @@ func isBaseline(s *ades.Signature) bool {
 }
 
 // reached is the level by validation data and time-stamps.
-func reached(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
+func reached(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) ades.Level {
 	stamps := stampsOver(s, doc)
 	if len(s.Timestamps) == 0 && len(stamps) == 0 {
-		return "B"
+		return ades.LevelB
 	}
 	if !storeHas(doc, ades.EvidenceCertificate) && !hasRevocation(doc) || storedBefore(s, doc) {
-		return "T"
+		return ades.LevelT
 	}
 	var archive *ades.Timestamp
 	for _, t := range stamps {
@@ -105,11 +106,11 @@ func reached(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byt
 	leaves = slices.DeleteFunc(leaves, func(c []byte) bool { return c == nil })
 	switch {
 	case !complete(leaves...):
-		return "T"
+		return ades.LevelT
 	case archive != nil:
-		return "LTA"
+		return ades.LevelLTA
 	}
-	return "LT"
+	return ades.LevelLT
 }
 
 // storedBefore reports whether the store was last written before the signature was made, so that

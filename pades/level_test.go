@@ -29,7 +29,7 @@ func TestCorpusLevels(t *testing.T) {
 		}
 		for i, s := range doc.Signatures {
 			all++
-			got, want := Level(s, doc, withRevocation(doc)), theirs[i].Level
+			got, want := Profile(s, doc, withRevocation(doc)).Name, theirs[i].Level
 			if got != want && !beyond(got, want) {
 				t.Errorf("%s[%d]: %s, DSS %s", c.ID, i, got, want)
 			}
@@ -100,7 +100,7 @@ func levels(t *testing.T, doc []byte, want ...string) {
 		t.Fatalf("%d signatures, want %d", len(facts.Signatures), len(want))
 	}
 	for i, s := range facts.Signatures {
-		if got := Level(s, facts, always); got != "PAdES-BASELINE-"+want[i] {
+		if got := Profile(s, facts, always).Name; got != "PAdES-BASELINE-"+want[i] {
 			t.Errorf("signature %d: %s, want %s", i, got, want[i])
 		}
 	}

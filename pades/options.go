@@ -41,8 +41,6 @@ type Options struct {
 	// Appearance shows the signature on a page; nil makes it invisible.
 	Appearance *Appearance
 
-	// Examination of the same document by [Examine], to avoid repeating it.
-	Examination *Examination
 	// AsIs refuses a document without signatures that is damaged or can be read in two ways, with
 	// *ades.MalformedError. By default it is rewritten, and the copy is signed: see [Anew].
 	AsIs bool

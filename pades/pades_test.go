@@ -85,7 +85,7 @@ func TestLevels(t *testing.T) {
 		facts := readAll(t, doc, "")
 		intact(t, facts, 1)
 		s := facts.Signatures[0]
-		if got, want := Level(s, facts, always), "PAdES-BASELINE-"+level.String(); got != want {
+		if got, want := Profile(s, facts, always).Name, "PAdES-BASELINE-"+level.String(); got != want {
 			t.Errorf("level %s, want %s", got, want)
 		}
 		if s.PDF.Reason != "Perché sì" || s.PDF.Location != "Roma" || s.PDF.Field != "Signature1" || !s.ClaimedTime.Equal(pki.Now().Truncate(1e9)) && s.ClaimedTime.IsZero() {
@@ -103,7 +103,7 @@ func TestLevels(t *testing.T) {
 			if level == ades.LevelLT && up == ades.LevelT {
 				want = "PAdES-BASELINE-LTA" // a time-stamp over validation data is what LTA is
 			}
-			if got := Level(facts.Signatures[0], facts, always); got != want {
+			if got := Profile(facts.Signatures[0], facts, always).Name; got != want {
 				t.Errorf("%v raised to %v: %s, want %s", level, up, got, want)
 			}
 			if up == ades.LevelLT && !bytes.Contains(out.Bytes(), []byte("/VRI")) {
@@ -665,7 +665,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, s := range facts.Signatures {
-			Level(s, facts, always)
+			Profile(s, facts, always)
 		}
 	})
 }

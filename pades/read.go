@@ -74,7 +74,7 @@ func Read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*ades.Docu
 }
 
 func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true, Context: ctx, Audited: examinationOf(src).audited})
+	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true, Context: ctx})
 	if err != nil {
 		return nil, err
 	}

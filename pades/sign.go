@@ -14,7 +14,6 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
-	"rogito.dev/rogito/internal/pdf"
 )
 
 // Draft is a PDF that lacks only its signature value. It implements [ades.Draft].
@@ -37,11 +36,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	src, anew, err := o.signable(ctx, src)
-	if err != nil {
-		return nil, fmt.Errorf("pades: %w", err)
-	}
-	doc, err := pdf.Open(src, pdf.Options{Password: o.Password, Repair: true, Context: ctx, Audited: examinationOf(src).audited})
+	doc, src, anew, err := o.signable(ctx, src)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -62,15 +57,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	c := cades.Options{Detached: true, Embedded: true}
-	if o.ContentStamper != nil {
-		token, err := o.ContentStamper.Stamp(ctx, cms.HashFor(p), digest)
-		if err != nil {
-			return nil, fmt.Errorf("pades: time-stamp of the content: %w", err)
-		}
-		c.ContentTimestamps = [][]byte{token}
-	}
-	cms, err := cades.PrepareDigest(digest, p, c)
+	cms, err := cades.PrepareDigest(ctx, digest, p, cades.Options{Detached: true, Embedded: true, ContentStamper: o.ContentStamper})
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}

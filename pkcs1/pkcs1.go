@@ -31,7 +31,7 @@ type Draft struct {
 }
 
 // Prepare makes the draft of a value over a document.
-func Prepare(src ades.Source, p ades.SignParams) (*Draft, error) {
+func Prepare(_ context.Context, src ades.Source, p ades.SignParams) (*Draft, error) {
 	if p.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")
 	}
@@ -59,7 +59,7 @@ func whole(src ades.Source) ([]byte, error) {
 }
 
 // PrepareDigest makes the draft of a value over a digest.
-func PrepareDigest(digest []byte, p ades.SignParams) (*Draft, error) {
+func PrepareDigest(_ context.Context, digest []byte, p ades.SignParams) (*Draft, error) {
 	if p.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")
 	}

@@ -20,7 +20,7 @@ import (
 
 func sign(t testing.TB, a *adestest.Actor, content []byte, p ades.SignParams) []byte {
 	t.Helper()
-	d, err := pkcs1.Prepare(bytes.NewReader(content), p)
+	d, err := pkcs1.Prepare(t.Context(), bytes.NewReader(content), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestDigest(t *testing.T) {
 	p.Hash = crypto.SHA384
 	h := crypto.SHA384.New()
 	h.Write([]byte("kept at home"))
-	d, err := pkcs1.PrepareDigest(h.Sum(nil), p)
+	d, err := pkcs1.PrepareDigest(t.Context(), h.Sum(nil), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestDigest(t *testing.T) {
 	if verdict(t, value, []byte("kept at home"), p) != ades.Yes {
 		t.Error("does not verify")
 	}
-	if _, err := pkcs1.PrepareDigest([]byte("short"), p); err == nil {
+	if _, err := pkcs1.PrepareDigest(t.Context(), []byte("short"), p); err == nil {
 		t.Error("a digest of the wrong length is taken")
 	}
 }
@@ -134,7 +134,7 @@ func ExamplePrepare() {
 		panic(err)
 	}
 	p := a.Signing(pki.Now())
-	draft, err := pkcs1.Prepare(bytes.NewReader([]byte("hello")), p)
+	draft, err := pkcs1.Prepare(context.Background(), bytes.NewReader([]byte("hello")), p)
 	if err != nil {
 		panic(err)
 	}

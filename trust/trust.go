@@ -35,7 +35,7 @@ type Listed interface {
 }
 
 // Store is a set of anchors with what is needed to reach them. Its zero value trusts no one and
-// fetches nothing.
+// fetches nothing. Its fields are set before it is first used, and not after.
 type Store struct {
 	// Lists are trusted lists; nil means none.
 	Lists Listed

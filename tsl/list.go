@@ -43,7 +43,7 @@ type Pointer struct {
 	URL          string
 	Territory    string
 	Type         string
-	MimeType     string
+	MediaType    string
 	Certificates [][]byte // DER
 }
 
@@ -191,7 +191,7 @@ func pointer(n *xmldom.Node, c certificates) Pointer {
 			case "TSLType":
 				p.Type = text(x)
 			case "MimeType":
-				p.MimeType = text(x)
+				p.MediaType = text(x)
 			}
 		}
 	}

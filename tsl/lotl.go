@@ -188,7 +188,7 @@ func (s *Set) national(lotl *List) []Pointer {
 	seen := map[string]bool{lotl.Territory: true}
 	for _, p := range lotl.Pointers {
 		wanted := len(s.config.Territories) == 0 || slices.Contains(s.config.Territories, p.Territory)
-		if !wanted || seen[p.Territory] || p.Type == typeLOTL || strings.Contains(p.MimeType, "pdf") {
+		if !wanted || seen[p.Territory] || p.Type == typeLOTL || strings.Contains(p.MediaType, "pdf") {
 			continue
 		}
 		seen[p.Territory] = true

@@ -57,8 +57,8 @@ func TestCorpusLevels(t *testing.T) {
 		total++
 		// Whether revocation data is complete is for the judge; here only the
 		// form is compared, so LT and above may be T to DSS.
-		got := Level(doc.Signatures[0], doc, nil)
-		if got == want[0].Level || want[0].Level == Level(doc.Signatures[0], doc, func(...[]byte) bool { return false }) {
+		got := Profile(doc.Signatures[0], doc, nil).Name
+		if got == want[0].Level || want[0].Level == Profile(doc.Signatures[0], doc, func(...[]byte) bool { return false }).Name {
 			agree++
 		} else {
 			t.Errorf("%s: %s, DSS says %s", c.ID, got, want[0].Level)

@@ -164,7 +164,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 	method.Prefixes = valuePrefixes(n)
 	h := p.o.Digest().New()
 	_ = xmldsig.Canonicalize(p.withContentDigest(h), set, method) // writing to a hash cannot fail
-	mime := p.o.MimeTypes[p.files[0].Name]
+	mime := p.o.MediaTypes[p.files[0].Name]
 	if mime == "" {
 		mime = "text/xml"
 	}

@@ -50,6 +50,6 @@ func Example() {
 		panic(err)
 	}
 	s := facts.Signatures[0]
-	fmt.Println(xades.Level(s, facts, nil), s.Intact() == ades.Yes, s.ContentIsWhole)
+	fmt.Println(xades.Profile(s, facts, nil).Name, s.Intact() == ades.Yes, s.ContentIsWhole)
 	// Output: XAdES-BASELINE-LTA true true
 }

@@ -7,53 +7,55 @@ import (
 	"rogito.dev/rogito/internal/carried"
 )
 
-// Level names the level of a signature as EU DSS does: XAdES-BASELINE-B to -LTA, XAdES-BES, -EPES,
+// Profile is that of a signature, named as EU DSS does: XAdES-BASELINE-B to -LTA, XAdES-BES, -EPES,
 // -T, -C, -X, -XL, -LT, -A, or XML-NOT-ETSI.
 //
 // complete reports whether the document has revocation data for every certificate in the chains of
 // the given ones, as LT and above require. If it is nil, any revocation data counts as complete.
-func Level(sig *ades.Signature, _ *ades.Document, complete func(certificates ...[]byte) bool) string {
+func Profile(sig *ades.Signature, _ *ades.Document, complete func(certificates ...[]byte) bool) ades.Profile {
 	l := leveler{sig, complete}
 	if sig.Format != ades.XAdES || !l.bes() {
-		return "XML-NOT-ETSI"
+		return ades.Profile{Name: "XML-NOT-ETSI"}
 	}
 	baseline := l.baselineB()
 	tokens := carried.Tokens(sig)
 	if tokens == 0 {
 		switch {
 		case baseline:
-			return "XAdES-BASELINE-B"
+			return ades.Baseline(ades.XAdES, ades.LevelB)
 		case l.n("SignaturePolicyIdentifier") == 1:
-			return "XAdES-EPES"
+			return extended("EPES")
 		}
-		return "XAdES-BES"
+		return extended("BES")
 	}
 	baseline = baseline && tokens == l.n("SignatureTimeStamp") // one in each
 	longTerm := l.longTerm()
 	archived := l.has(ades.ArchiveTimestamp)
 	switch {
 	case longTerm && l.n("SealingEvidenceRecords") > 0:
-		return "XAdES-ERS"
+		return extended("ERS")
+	case baseline && longTerm && l.baselineLT() && archived:
+		return ades.Baseline(ades.XAdES, ades.LevelLTA)
 	case baseline && longTerm && l.baselineLT():
-		return l.either(archived, "XAdES-BASELINE-LTA", "XAdES-BASELINE-LT")
+		return ades.Baseline(ades.XAdES, ades.LevelLT)
 	case l.complete():
-		return l.withReferences(longTerm, archived)
+		return extended(l.withReferences(longTerm, archived))
+	case longTerm && archived:
+		return extended("A")
 	case longTerm:
-		return l.either(archived, "XAdES-A", "XAdES-LT")
+		return extended("LT")
+	case baseline:
+		return ades.Baseline(ades.XAdES, ades.LevelT)
 	}
-	return l.either(baseline, "XAdES-BASELINE-T", "XAdES-T")
+	return extended("T")
 }
+
+// extended is a form of EN 319 132-2.
+func extended(form string) ades.Profile { return ades.Profile{Name: "XAdES-" + form} }
 
 type leveler struct {
 	sig     *ades.Signature
 	covered func(...[]byte) bool
-}
-
-func (l leveler) either(cond bool, yes, no string) string {
-	if cond {
-		return yes
-	}
-	return no
 }
 
 // n counts properties of the given names.
@@ -118,11 +120,11 @@ func (l leveler) withReferences(longTerm, archived bool) string {
 	extended := l.has(ades.SigAndRefs, ades.RefsOnly)
 	switch {
 	case longTerm && archived:
-		return "XAdES-A"
+		return "A"
 	case longTerm && extended:
-		return "XAdES-XL"
+		return "XL"
 	case extended:
-		return "XAdES-X"
+		return "X"
 	}
-	return "XAdES-C"
+	return "C"
 }

@@ -25,7 +25,7 @@ func TestFormatsDecideLevel(t *testing.T) {
 			t.Fatalf("%s: nothing to change in %s", name, good)
 		}
 		doc := readBack(t, b, nil)
-		if got := Level(doc.Signatures[0], doc, nil); got != c.level {
+		if got := Profile(doc.Signatures[0], doc, nil).Name; got != c.level {
 			t.Errorf("%s: %s, want %s", name, got, c.level)
 		}
 	}

@@ -259,7 +259,7 @@ func (p *preparation) withContentDigest(h hash.Hash) io.Writer {
 }
 
 func (p *preparation) mime(f ades.File) string {
-	if m := p.o.MimeTypes[f.Name]; m != "" {
+	if m := p.o.MediaTypes[f.Name]; m != "" {
 		return m
 	}
 	if LooksLikeXML(f.Source) {

@@ -64,9 +64,9 @@ type Options struct {
 	Policy *ades.SignaturePolicy
 	// ContentStamper time-stamps the content before it is signed; nil for none.
 	ContentStamper ades.Stamper
-	// MimeTypes of the files by name; the default is text/xml for XML and application/octet-stream
+	// MediaTypes of the files by name; the default is text/xml for XML and application/octet-stream
 	// otherwise.
-	MimeTypes map[string]string
+	MediaTypes map[string]string
 }
 
 // Errors of [Prepare].

@@ -83,7 +83,7 @@ func check(t testing.TB, doc *ades.Document, n int, level string) {
 		if s.Intact() != ades.Yes || len(s.Problems) > 0 {
 			t.Errorf("signature %s: intact %v, value %v, references %+v, problems %v", s.ID, s.Intact(), s.ValueIntact, s.References, s.Problems)
 		}
-		if got := Level(s, doc, nil); level != "" && got != level {
+		if got := Profile(s, doc, nil).Name; level != "" && got != level {
 			t.Errorf("level %s, want %s", got, level)
 		}
 		for _, ts := range s.Timestamps {
@@ -307,7 +307,7 @@ func TestPrepareRefuses(t *testing.T) {
 		"bad id":           {invoice, Options{SignatureID: `x" y="`}, false, nil},
 		"id in use":        {invoice, Options{SignatureID: "head"}, false, nil},
 		"duplicate id":     {`<a><b Id="x"/><c Id="x"/></a>`, Options{SignElement: "x"}, false, xmldom.ErrDuplicate},
-		"control in mime":  {invoice, Options{MimeTypes: map[string]string{"": "text/\x00"}}, false, nil},
+		"control in mime":  {invoice, Options{MediaTypes: map[string]string{"": "text/\x00"}}, false, nil},
 		"control in id":    {invoice, Options{Policy: &ades.SignaturePolicy{ID: "urn:\x1b", Hash: crypto.SHA256, Digest: make([]byte, 32)}}, false, nil},
 		"policy not UTF-8": {invoice, Options{Policy: &ades.SignaturePolicy{ID: "urn:\xff", Hash: crypto.SHA256, Digest: make([]byte, 32)}}, false, nil},
 	} {
@@ -329,7 +329,7 @@ func TestWordsOfTheCaller(t *testing.T) {
 	const words = "a&b <c> \"d\" 'e'\tf\ng\rh &amp; ]]> è"
 	p := adestest.Must(t, clock)
 	for _, packaging := range []Packaging{Enveloped, Enveloping, InternallyDetached} {
-		o := Options{Packaging: packaging, MimeTypes: map[string]string{words: words}, Policy: &ades.SignaturePolicy{ID: words, URI: words, Hash: crypto.SHA256, Digest: make([]byte, 32)}}
+		o := Options{Packaging: packaging, MediaTypes: map[string]string{words: words}, Policy: &ades.SignaturePolicy{ID: words, URI: words, Hash: crypto.SHA256, Digest: make([]byte, 32)}}
 		signed := sign(t, p.Actor(t, "good"), []ades.File{file(words, invoice)}, o)
 		check(t, readBack(t, signed, nil), 1, "")
 		if d, err := xmldom.Parse(string(signed), xmldom.Limits{}); err != nil || d.Descendants(ns132, "MimeType")[0].Text() != words || d.Descendants(ns132, "SPURI")[0].Text() != words {
@@ -465,7 +465,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, s := range doc.Signatures {
-			Level(s, doc, nil)
+			Profile(s, doc, nil)
 		}
 	})
 }

@@ -156,7 +156,7 @@ func TestVerifyFetchesListsOnce(t *testing.T) {
 	e := newEurope(t)
 	a := e.pki.Actor(t, "p256")
 	signing := a.Signing(e.pki.Now())
-	d, err := cades.Prepare(strings.NewReader("hello"), signing, cades.Options{})
+	d, err := cades.Prepare(context.Background(), strings.NewReader("hello"), signing, cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func verifyFolder(t *testing.T) string {
 	sign := func(actor string, detached bool) []byte {
 		a := pki.Actor(t, actor)
 		signing := a.Signing(pki.Now())
-		d, err := cades.Prepare(strings.NewReader("hello"), signing, cades.Options{Detached: detached})
+		d, err := cades.Prepare(context.Background(), strings.NewReader("hello"), signing, cades.Options{Detached: detached})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestVerifyNobodyToAsk(t *testing.T) {
 	dir, pki := t.TempDir(), adestest.Start(t, time.Now)
 	a := pki.Actor(t, "no-revocation")
 	signing := a.Signing(pki.Now())
-	d, err := cades.Prepare(strings.NewReader("hello"), signing, cades.Options{})
+	d, err := cades.Prepare(context.Background(), strings.NewReader("hello"), signing, cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestVerifySignaturePolicy(t *testing.T) {
 	signing := a.Signing(pki.Now())
 	const id = "1.3.76.16.1"
 	policy := &ades.SignaturePolicy{ID: id, Hash: crypto.SHA256, Digest: make([]byte, 32)}
-	cms, err := cades.Prepare(strings.NewReader("hello"), signing, cades.Options{Policy: policy})
+	cms, err := cades.Prepare(context.Background(), strings.NewReader("hello"), signing, cades.Options{Policy: policy})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,20 @@ import (
 	"rogito.dev/rogito/internal/cms"
 )
 
-// Document is a source whose SHA-256 state is known, so that appending a signature does not need to
-// read it again: over 100 KB that takes as long as all other work of a PAdES with a P-256 key.
+// Document is a source of which something is known.
 type Document struct {
 	ades.Source
 	// SHA256 returns a hash that has been given all of the source, or nil.
 	SHA256 func() hash.Hash
+	// Signable: it is a PDF that can be read in only one way, so that it need not be examined again
+	// before it is signed.
+	Signable bool
+}
+
+// Signable reports whether a source is known to be a PDF that can be signed as it is.
+func Signable(src ades.Source) bool {
+	d, ok := src.(*Document)
+	return ok && d.Signable
 }
 
 // State returns a hash that has been given all of a source, or nil if that is not known.

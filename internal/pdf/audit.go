@@ -46,16 +46,12 @@ type auditor struct {
 	until     int   // the revision that replaces it
 	out       []Slip
 	noted     map[noted]bool
-	bounds    []int64 // where the revisions end, the oldest first
-	endMarker int64   // offset of the last startxref
-	spent     int64   // of the budget
-	drawn     int64   // bytes that may still be decoded, of streams that draw
-	bulk      int64   // of other streams
-	end       int64   // of the last object or table
-	stated    int64   // file length according to the linearisation dictionary
-	depends   map[int]bool
+	bounds    []int64         // where the revisions end, the oldest first
+	endMarker int64           // offset of the last startxref
+	spent     int64           // of the budget
+	drawn     int64           // bytes that may still be decoded, of streams that draw
+	bulk      int64           // of other streams
 	refer     func(Ref) error // the method reference, as a value made once
-	before    *Audited        // result for the beginning of the file; nil: read everything
 }
 
 // noted identifies what is reported once per revision.
@@ -70,7 +66,6 @@ func (d *Document) Audit(ctx context.Context) ([]Slip, error) {
 	a := &auditor{ctx: ctx, doc: d, last: max(1, len(d.revisions)), packed: map[int64][]int32{}, drawn: auditDrawn, bulk: auditBulk}
 	a.refer = a.reference
 	a.bound()
-	a.resume()
 	if d.repaired != nil {
 		a.note(a.last, a.last, "the file", slipXRef)
 		return a.out, nil
@@ -81,7 +76,6 @@ func (d *Document) Audit(ctx context.Context) ([]Slip, error) {
 	if err != nil && err != errEnough { // never wrapped
 		return nil, fmt.Errorf("look for slips: %w", err)
 	}
-	d.audited = a.audited()
 	return a.out, nil
 }
 
@@ -226,9 +220,9 @@ func (a *auditor) window(off int64, n int) ([]byte, error) {
 	return a.win[:n], nil
 }
 
-// layout reads the file from beginning to end, or what follows the part that was audited before.
+// layout reads the file from beginning to end.
 func (a *auditor) layout() error {
-	at := a.begin()
+	at := int64(0)
 	for i := 0; i < len(a.places) && len(a.out) <= mostSlips; i++ {
 		p := a.places[i]
 		own := a.own(p)
@@ -271,7 +265,6 @@ func (a *auditor) layout() error {
 			return err
 		}
 	}
-	a.end = at
 	return a.gap(at, a.doc.size)
 }
 
@@ -485,7 +478,6 @@ func (a *auditor) length(p place, o Object) (int64, bool, error) {
 	case Integer:
 		return int64(x), true, nil
 	case Ref:
-		a.depend(x.Num)
 		n, ok := a.doc.Int(x)
 		if states := a.statesOf(x.Num); len(states) > 1 {
 			old, err := a.as(int(p.rev))

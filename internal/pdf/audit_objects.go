@@ -30,9 +30,7 @@ func (a *auditor) index() error {
 		return err
 	}
 	a.states = make([]state, 0, n)
-	if a.before == nil {
-		a.places = make([]place, 0, n+2*len(a.doc.sections))
-	}
+	a.places = make([]place, 0, n+2*len(a.doc.sections))
 	for i, r := range a.doc.revisions {
 		for _, s := range a.doc.sections[r.first : r.first+r.count] {
 			for _, part := range []*section{s, s.hybrid} {
@@ -40,9 +38,9 @@ func (a *auditor) index() error {
 					continue
 				}
 				if part.stream {
-					a.place(place{part.offset, int32(part.ref.Num), int32(part.ref.Gen), int32(i + 1), nil, true, 0})
+					a.places = append(a.places, place{part.offset, int32(part.ref.Num), int32(part.ref.Gen), int32(i + 1), nil, true, 0})
 				} else {
-					a.place(place{offset: part.offset, rev: int32(i + 1), table: part})
+					a.places = append(a.places, place{offset: part.offset, rev: int32(i + 1), table: part})
 				}
 				a.entries(s, part, i+1)
 			}
@@ -58,13 +56,6 @@ func (a *auditor) index() error {
 	return nil
 }
 
-// place adds a place to read.
-func (a *auditor) place(p place) {
-	if a.before == nil || p.offset >= a.before.size {
-		a.places = append(a.places, p)
-	}
-}
-
 // entries adds the effective entries of a table or stream: what a hybrid file's table hides is in
 // its stream.
 func (a *auditor) entries(s, part *section, rev int) {
@@ -72,7 +63,7 @@ func (a *auditor) entries(s, part *section, rev int) {
 		for k, e := range run.entries {
 			num := run.first + k
 			if e.kind == entryInFile {
-				a.place(place{offset: e.offset, num: int32(num), gen: int32(e.gen), rev: int32(rev), by: part.offset})
+				a.places = append(a.places, place{offset: e.offset, num: int32(num), gen: int32(e.gen), rev: int32(rev), by: part.offset})
 			}
 			if s.hybrid != nil {
 				if got, _ := s.lookup(num); got != e {
@@ -136,9 +127,6 @@ func (a *auditor) reference(r Ref) error {
 	if len(states) == 1 && states[0].rev <= a.from.rev && states[0].entry.kind == entryInFile && int(states[0].entry.gen) == r.Gen {
 		return nil // by far the most frequent case
 	}
-	if !usedAs(states, r) {
-		a.depend(r.Num)
-	}
 	from, until := int(a.from.rev), a.until
 	used := 0 // the revision since which the target is in use
 	for i := -1; i < len(states); i++ {
@@ -180,20 +168,6 @@ func (a *auditor) reference(r Ref) error {
 		}
 	}
 	return nil
-}
-
-// usedAs reports whether the newest state of an object is the one referred to.
-func usedAs(states []state, r Ref) bool {
-	if len(states) == 0 {
-		return false
-	}
-	switch e := states[len(states)-1].entry; e.kind {
-	case entryInFile:
-		return int(e.gen) == r.Gen
-	case entryInStream:
-		return r.Gen == 0
-	}
-	return false
 }
 
 // filled is the first revision in which the object is in use.

@@ -126,10 +126,6 @@ func (a *auditor) hybrid(note func(*Kind, ...any), i int) {
 // newest, as long as the length stated there is that of the file.
 func (a *auditor) linearised() error {
 	d := a.doc
-	if k := a.before; k != nil && k.stated != d.size {
-		a.stated = k.stated
-		return nil
-	}
 	head, err := a.window(0, 1024)
 	if err != nil || !bytes.Contains(head, []byte("Linearized")) && bytes.IndexByte(head, '#') < 0 {
 		return err
@@ -150,11 +146,7 @@ func (a *auditor) linearised() error {
 	if err != nil || dict == nil || !dict.Has("Linearized") {
 		return nil // problems of an object are reported where it is read
 	}
-	if ref, indirect := dict.Get("L").(Ref); indirect {
-		a.depend(ref.Num)
-	}
-	n, ok := d.Int(dict.Get("L"))
-	if a.stated = n; !ok || n != d.size {
+	if n, ok := d.Int(dict.Get("L")); !ok || n != d.size {
 		return nil
 	}
 	buf, err := d.read(end, 1024)

@@ -120,10 +120,8 @@ func (d *Document) follow(off int64) error {
 			return errMalformed(sectionName(off), "more than %d sections", limits.PDFSections)
 		}
 		seen[off] = true
-		s, err := d.audited.section(off), error(nil)
-		if s != nil && d.base == 0 {
-			err = d.entries(s.count() + s.hybrid.count())
-		} else if s, err = d.section(off); err == nil {
+		s, err := d.section(off)
+		if err == nil {
 			err = d.joinHybrid(s, hybrids)
 		}
 		if err != nil {

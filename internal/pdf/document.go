@@ -23,9 +23,6 @@ type Options struct {
 	// Context cancels reading, and carries the budget of the document (see limits.Budget); nil
 	// never ends. Without a budget the document has its own, of limits.PDFMemory.
 	Context context.Context
-	// Audited is that of a document which this one begins with, byte for byte, or nil. What it
-	// knows is not read again.
-	Audited *Audited
 }
 
 // Document is an open PDF file. It reads lazily from its source and is not safe for concurrent use.
@@ -50,8 +47,7 @@ type Document struct {
 	paid    int64                 // part of it that the budget knows of
 	streams map[int]*objectStream // by number
 	work    *work
-	audited *Audited // of this one, or of one that it begins with
-	way     Reading  // another way to read it; 0: that of this package
+	way     Reading // another way to read it; 0: that of this package
 	mending mending
 }
 
@@ -75,7 +71,7 @@ func wrapMalformed(where string, err error) error {
 // Open reads the structure of a document: header, cross-reference chain and
 // encryption dictionary.
 func Open(src ades.Source, opts Options) (*Document, error) {
-	d := &Document{src: src, cache: make(map[int]Object), work: newWork(opts.Context), audited: opts.Audited}
+	d := &Document{src: src, cache: make(map[int]Object), work: newWork(opts.Context)}
 	d.work.lenient = opts.Lenient
 	if err := d.header(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, erro
 		}
 	}
 	c := *at
-	c.cache, c.streams, c.earlier, c.loading, c.audited = make(map[int]Object), nil, nil, nil, nil
+	c.cache, c.streams, c.earlier, c.loading = make(map[int]Object), nil, nil, nil
 	c.weighs, c.paid, c.way = 0, 0, way
 	switch way {
 	case Rebuilt:

@@ -31,7 +31,7 @@ func written(t *testing.T) []byte {
 	}
 	b, err := s.Bytes(Info{
 		Title: "Prova <&>", Lang: "it", Producer: "Rogito", Made: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Foot: func(n, of int) (string, string) { return "piede", fmt.Sprintf("%d/%d", n, of) },
-		Attached: []Attached{{Name: "prova.json", About: "tutto", MimeType: "application/json", Data: []byte(`{"nome":"林明"}`)}},
+		Attached: []Attached{{Name: "prova.json", About: "tutto", MediaType: "application/json", Data: []byte(`{"nome":"林明"}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)

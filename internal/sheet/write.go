@@ -23,8 +23,8 @@ type Info struct {
 
 // Attached is a file inside the document.
 type Attached struct {
-	Name, About, MimeType string
-	Data                  []byte
+	Name, About, MediaType string
+	Data                   []byte
 }
 
 // adder writes objects as they come; the first error stays.
@@ -113,7 +113,7 @@ func (s *Sheet) Bytes(info Info) ([]byte, error) {
 func attach(a *adder, catalog *pdf.Dict, info Info) {
 	var tree, associated pdf.Array
 	for _, f := range info.Attached {
-		dict := names("Type", "EmbeddedFile", "Subtype", f.MimeType, "Params", names("Size", pdf.Integer(len(f.Data)), "ModDate", pdf.Date(info.Made)))
+		dict := names("Type", "EmbeddedFile", "Subtype", f.MediaType, "Params", names("Size", pdf.Integer(len(f.Data)), "ModDate", pdf.Date(info.Made)))
 		data := a.New(typeface.Compressed(dict, f.Data))
 		spec := a.New(names("Type", "Filespec", "F", pdf.Text(f.Name), "UF", pdf.Text(f.Name), "Desc", pdf.Text(f.About), "AFRelationship", "Supplement", "EF", names("F", data, "UF", data)))
 		tree, associated = append(tree, pdf.Text(f.Name), spec), append(associated, spec)

@@ -55,7 +55,7 @@ func WritePDF(w io.Writer, r *report.Report, name string, lang Lang) error {
 			}
 			return left, lang.f("page %d of %d", n, of)
 		},
-		Attached: []sheet.Attached{{Name: annexName, About: title, MimeType: "application/xml", Data: annex.Bytes()}},
+		Attached: []sheet.Attached{{Name: annexName, About: title, MediaType: "application/xml", Data: annex.Bytes()}},
 	})
 	if err != nil {
 		return err

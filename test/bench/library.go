@@ -96,7 +96,7 @@ func (s *stage) signing(d *documents) []work {
 		raw("raw RSA", s.rsa),
 		sign("sign PAdES-B RSA", s.rsa, onPDF),
 		sign("sign CAdES-B RSA", s.rsa, func(o ades.SignParams) (ades.Draft, error) {
-			return cades.Prepare(bytes.NewReader(d.bin), o, cades.Options{})
+			return cades.Prepare(context.Background(), bytes.NewReader(d.bin), o, cades.Options{})
 		}),
 		sign("sign XAdES-B RSA", s.rsa, func(o ades.SignParams) (ades.Draft, error) {
 			return xades.Prepare(context.Background(), []ades.File{{Source: bytes.NewReader(d.xml50)}}, o, xades.Options{Packaging: xades.Enveloped})

@@ -196,7 +196,7 @@ func makeMediaTypes(_ *testing.T, m *materials) []specimen {
 	}
 	signed := func(types map[string]string) archive {
 		return take(m.t, m.sign([]ades.File{text("contract.txt", contractText)}, func(o *rogito.Options) {
-			o.Format, o.ASiC = ades.ASiCE, asic.Options{MimeTypes: types}
+			o.Format, o.ASiC = ades.ASiCE, asic.Options{MediaTypes: types}
 		}))
 	}
 	as := func(a archive, was, is string) []byte {

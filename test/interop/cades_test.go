@@ -15,7 +15,7 @@ import (
 
 func signCAdES(t testing.TB, a *adestest.Actor, content []byte, s ades.SignParams, o cades.Options) []byte {
 	t.Helper()
-	d, err := cades.Prepare(bytes.NewReader(content), s, o)
+	d, err := cades.Prepare(context.Background(), bytes.NewReader(content), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestCAdESParallelAndCounter(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level.String(), func(t *testing.T) {
 			signed := raiseCAdES(t, signCAdES(t, first, content, first.Signing(pki.Now()), cades.Options{}), level)
-			d, err := cades.Parallel(bytes.NewReader(signed), nil, second.Signing(pki.Now()), cades.Options{})
+			d, err := cades.Parallel(context.Background(), bytes.NewReader(signed), nil, second.Signing(pki.Now()), cades.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestCAdESParallelAndCounter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := cades.Counter(bytes.NewReader(signed), doc.Signatures[0].ID, third.Signing(pki.Now()), cades.Options{})
+			c, err := cades.Counter(context.Background(), bytes.NewReader(signed), doc.Signatures[0].ID, third.Signing(pki.Now()), cades.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -271,7 +271,7 @@ func readJSON(t testing.TB, file string, detached []ades.File, level string) *ad
 				t.Errorf("%s time-stamp: %v, %v", ts.Kind, ts.ImprintIntact, ts.Problems)
 			}
 		}
-		if l := jades.Level(s, doc, nil); l != level {
+		if l := jades.Profile(s, doc, nil).Name; l != level {
 			t.Errorf("level %s, want %s", l, level)
 		}
 		table.add(row{"Rogito reads DSS", "JAdES", "by DSS", level[strings.LastIndexByte(level, '-')+1:], s.Algorithm.Key + " " + s.Algorithm.Digest}, !t.Failed())

@@ -324,7 +324,7 @@ func TestPAdESTheirs(t *testing.T) {
 			oracleRun(t, "bin/dss", append(append(args, evidence...), "--out", out, in)...)
 			b, facts := readPAdES(t, out)
 			s := facts.Signatures[0]
-			if got := pades.Level(s, facts, func(...[]byte) bool { return true }); s.Intact() != ades.Yes || got != "PAdES-BASELINE-"+level.String() {
+			if got := pades.Profile(s, facts, func(...[]byte) bool { return true }).Name; s.Intact() != ades.Yes || got != "PAdES-BASELINE-"+level.String() {
 				t.Errorf("we say %v, %s: %v", s.Intact(), got, s.Problems)
 			}
 			for _, c := range s.PDF.Changes {

@@ -18,12 +18,12 @@ import (
 type family struct {
 	read    func(context.Context, ades.Source, ades.ReadOptions) (*ades.Document, error)
 	augment func(context.Context, ades.Source, io.Writer, ades.AugmentOptions) error
-	level   func(*ades.Signature, *ades.Document, func(...[]byte) bool) string
+	profile func(*ades.Signature, *ades.Document, func(...[]byte) bool) ades.Profile
 }
 
 var (
-	xadesFamily = family{xades.Read, xades.Augment, xades.Level}
-	asicFamily  = family{asic.Read, asic.Augment, asic.Level}
+	xadesFamily = family{xades.Read, xades.Augment, xades.Profile}
+	asicFamily  = family{asic.Read, asic.Augment, asic.Profile}
 )
 
 // checkOwn has us read a file, and demands that everything in it holds.
@@ -39,12 +39,12 @@ func (f family) checkOwn(t testing.TB, file, level string, detached []ades.File)
 	}
 	ok := len(doc.Signatures) > 0
 	for _, s := range doc.Signatures {
-		ok = ok && s.Intact() == ades.Yes && f.level(s, doc, nil) == level
+		ok = ok && s.Intact() == ades.Yes && f.profile(s, doc, nil).Name == level
 		for _, ts := range append(s.Timestamps, doc.Timestamps...) {
 			ok = ok && ts.ImprintIntact == ades.Yes && ts.Signature.Intact() == ades.Yes
 		}
 		if !ok {
-			t.Errorf("%s: intact %v, level %s, want %s, problems %v", filepath.Base(file), s.Intact(), f.level(s, doc, nil), level, s.Problems)
+			t.Errorf("%s: intact %v, level %s, want %s, problems %v", filepath.Base(file), s.Intact(), f.profile(s, doc, nil), level, s.Problems)
 		}
 	}
 	table.add(row{"rogito, of DSS", string(doc.Format), "", level, ""}, ok)

@@ -155,9 +155,9 @@ func (c *Copier) flatten(t *tree, node pdf.Ref) error {
 	return c.Out.Put(node, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Kids"), kids, pdf.Name("Count"), pdf.Integer(len(kids))))
 }
 
-// Crooked describes what is wrong with a page tree that readers traverse, or inherit from, in
+// crookedTree describes what is wrong with a page tree that readers traverse, or inherit from, in
 // different ways; empty for any other.
-func Crooked(d *pdf.Document) (string, error) {
+func crookedTree(d *pdf.Document) (string, error) {
 	t, err := readTree(d)
 	if _, bad := readable(nil, err); bad != nil {
 		return "", bad

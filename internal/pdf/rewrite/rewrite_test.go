@@ -111,10 +111,10 @@ func TestWriteStraightens(t *testing.T) {
 				list[i] = strings.Replace(list[i], change[0], change[1], 1)
 			}
 			d, c, _ := rewritten(t, pdf.Build(list, ""), "")
-			if text, err := Crooked(d); text == "" || err != nil {
+			if text, err := crookedTree(d); text == "" || err != nil {
 				t.Errorf("nothing is wrong with it: %v", err)
 			}
-			if text, err := Crooked(c); text != "" || err != nil {
+			if text, err := crookedTree(c); text != "" || err != nil {
 				t.Errorf("%s, %v", text, err)
 			}
 			p, err := c.Page(0)
@@ -267,5 +267,26 @@ func TestWriteMends(t *testing.T) {
 				t.Error("the file is not as it was")
 			}
 		})
+	}
+}
+
+// A document that readers take in one way needs no rewriting; for any other there is a reason.
+func TestReasons(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func([]byte) []byte
+		why    string
+	}{
+		"as it is":  {func(b []byte) []byte { return b }, ""},
+		"a comment": {func(b []byte) []byte { return bytes.Replace(b, []byte("/Count 1"), []byte("/Count 1%"), 1) }, "%"},
+		"a prefix":  {func(b []byte) []byte { return append([]byte("hello\n"), b...) }, "6 bytes before it"},
+	} {
+		d, err := pdf.Open(bytes.NewReader(c.change(pdf.Build(paper(), ""))), pdf.Options{Repair: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		why, err := Reasons(t.Context(), d)
+		if err != nil || (len(why) == 0) != (c.why == "") || c.why != "%" && !strings.Contains(strings.Join(why, "\n"), c.why) {
+			t.Errorf("%s: %q, %v", name, why, err)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func (v *view) pdf(trail []byte) ([]byte, error) {
 		Foot: func(n, of int) (string, string) {
 			return v.producer + " · " + v.record, look.T("page %d of %d", "pagina %d di %d").With(n, of).In(v.Lang)
 		},
-		Attached: []sheet.Attached{{Name: v.trail(), About: v.AnnexTitle, MimeType: "application/json", Data: trail}},
+		Attached: []sheet.Attached{{Name: v.trail(), About: v.AnnexTitle, MediaType: "application/json", Data: trail}},
 	})
 }
 

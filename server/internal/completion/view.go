@@ -233,7 +233,7 @@ func (c *Certificate) annex(v *view, in func(look.Text) string) {
 					{"sourceType", f.SourceType},
 					{"id", f.ID},
 					{"name", f.Name},
-					{"mimetype", f.MimeType},
+					{"mimetype", f.MediaType},
 					{"extension", f.Extension},
 					{"size", strconv.FormatInt(f.Size, 10)},
 					{"createdAt", stamp(f.CreatedAt)},

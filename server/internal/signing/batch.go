@@ -41,6 +41,9 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 				return err
 			}
 			out.count += uses
+			if len(out.parts) == 0 {
+				out.level = signed.level
+			}
 			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, x.signatureEvents(signed, it.Index)...)
 		}
 		report = append(report, e)
@@ -125,13 +128,9 @@ func allFailed(report []ledger.DocumentResult) error {
 }
 
 // lowest of two levels, so that a record claims no more than all have.
-func lowest(a, b string) string {
-	if a == "" {
-		return b
+func lowest(a, b *ades.Level) *ades.Level {
+	if a == nil || b != nil && *a <= *b {
+		return a
 	}
-	la, _ := ades.ParseLevel(a)
-	if lb, _ := ades.ParseLevel(b); lb < la {
-		return b
-	}
-	return a
+	return b
 }

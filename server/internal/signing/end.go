@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
@@ -193,10 +194,13 @@ func (x *run) signatureEvents(out *signedDocument, index int) []audit.Event {
 // achieved is the level that a record shows: LTV is LT with the VRI entries that Acrobat looks
 // for, in a PDF.
 func (x *run) achieved(out *signedDocument) string {
-	if x.record.Type == "pades" && x.record.Options.Level == "LTV" && out.level == "LT" {
+	switch {
+	case out.level == nil:
+		return ""
+	case x.record.Type == "pades" && x.record.Options.Level == "LTV" && *out.level == ades.LevelLT:
 		return "LTV"
 	}
-	return out.level
+	return out.level.String()
 }
 
 // queueCallback queues a callback for the state that a record has reached.

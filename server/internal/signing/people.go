@@ -185,7 +185,7 @@ func (w *Work) Sign(ctx context.Context, index int, src ades.Source, o pades.Opt
 		return nil, nil, documents.Unsignable(index, raisingRefusal(err))
 	}
 	made, err := x.docs.Signed(src, out.Source)
-	return made, x.events().Signature(out, level.String(), level.String(), index), err
+	return made, x.events().Signature(out, &level, level.String(), index), err
 }
 
 // Keep stores what an act made of a document; it has no row yet.
@@ -269,7 +269,8 @@ func (w *Work) Close(ctx context.Context, all []ades.Source) error {
 		}
 		all[i] = out.Source()
 	}
-	out := &signedDocument{src: all[0], media: documents.PDF, level: r.Options.Level}
+	level := r.Options.TargetLevel()
+	out := &signedDocument{src: all[0], media: documents.PDF, level: &level}
 	if len(all) > 1 {
 		zipped, err := x.docs.Zip(all)
 		if err != nil {

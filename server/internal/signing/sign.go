@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"rogito.dev/rogito"
@@ -25,7 +24,7 @@ type signedDocument struct {
 
 	src   ades.Source
 	media documents.Media
-	level string        // B, T, LT, LTA; empty where there are none
+	level *ades.Level   // nil where there are none
 	count int           // of several: how many signatures were made
 	parts []audit.Event // of several: the log's entries for each
 	// results of a batch
@@ -141,7 +140,9 @@ func (x *run) signItem(ctx context.Context, it *documents.Item, params ades.Sign
 			}
 		}
 	}
-	_, out.level, _ = strings.Cut(out.Profile, "BASELINE-")
+	if out.Profile.Baseline {
+		out.level = &out.Profile.Level
+	}
 	out.media = documents.Media{MIME: out.MediaType, Ext: out.Extension}
 	if suffix := out.Extension == "p7m" || out.Extension == "sig"; suffix && !out.InPlace && it.Digest == nil {
 		out.media.Ext = it.Media.Ext + "." + out.Extension // contract.pdf.p7m

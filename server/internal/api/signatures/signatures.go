@@ -242,8 +242,8 @@ func (s *Signatures) download(ctx context.Context, id, name string) (api.Reply[a
 		return api.Reply[api.None]{}, err
 	}
 	kind := "application/octet-stream"
-	if d.File.MimeType == "application/pdf" {
-		kind = d.File.MimeType
+	if d.File.MediaType == "application/pdf" {
+		kind = d.File.MediaType
 	}
 	return api.Reply[api.None]{Content: &api.Content{
 		Type: kind, Name: d.File.Name, Reader: d.Data, Size: d.File.Size, Modified: d.File.CreatedAt,

@@ -73,7 +73,7 @@ type signatureDocument struct {
 type signatureFile struct {
 	SourceType *string `json:"sourceType,omitzero" doc:"of inputs: remote, base64 or base64Hash"`
 	CreatedAt  string  `json:"createdAt" doc:"when it was made, UTC"`
-	MimeType   string  `json:"mimetype" doc:"media type"`
+	MediaType  string  `json:"mimetype" doc:"media type"`
 	Extension  string  `json:"extension" doc:"of the name"`
 	Size       int64   `json:"size" doc:"in bytes"`
 	ID         string  `json:"id" doc:"of the file"`
@@ -130,7 +130,7 @@ func fileWire(f *ledger.File) *signatureFile {
 		return nil
 	}
 	return &signatureFile{
-		CreatedAt: stamp(f.CreatedAt), MimeType: f.MimeType, Extension: f.Extension, Size: f.Size, ID: f.ID, MD5: f.MD5, SHA256: f.SHA256, Name: f.Name,
+		CreatedAt: stamp(f.CreatedAt), MediaType: f.MediaType, Extension: f.Extension, Size: f.Size, ID: f.ID, MD5: f.MD5, SHA256: f.SHA256, Name: f.Name,
 	}
 }
 

@@ -59,7 +59,7 @@ func newVerifyServer(t *testing.T) *verifyServer {
 func (s *verifyServer) sign(detached bool) []byte {
 	a := s.pki.Actor(s.t, "p256")
 	signing := a.Signing(s.pki.Now())
-	d, err := cades.Prepare(strings.NewReader("hello"), signing, cades.Options{Detached: detached})
+	d, err := cades.Prepare(context.Background(), strings.NewReader("hello"), signing, cades.Options{Detached: detached})
 	if err != nil {
 		s.t.Fatal(err)
 	}

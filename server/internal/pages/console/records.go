@@ -91,8 +91,8 @@ func (p *recordPage) trail(kind string, detail []byte) {
 }
 
 type document struct {
-	Name, MimeType, SHA256 string
-	Size                   int64
+	Name, MediaType, SHA256 string
+	Size                    int64
 }
 
 // part is a signed document of several.
@@ -137,7 +137,7 @@ func (d *Pages) find(v *visit, answer bool) (*recordPage, error) {
 		MaySign: d.maySign(v), Waits: !r.State.Final(), Approval: r.Approval == "WAITING" && !r.State.Final(),
 	}
 	for _, f := range r.Inputs {
-		p.Documents = append(p.Documents, document{cmp.Or(f.Label, f.Name), f.MimeType, f.SHA256, f.Size})
+		p.Documents = append(p.Documents, document{cmp.Or(f.Label, f.Name), f.MediaType, f.SHA256, f.Size})
 	}
 	if r.State == ledger.Error {
 		p.Problem = asSentence(look.Sentence(refusalOf(r)))
@@ -368,7 +368,7 @@ func (d *Pages) download(v *visit) error {
 	if err != nil {
 		return err
 	}
-	d.send(v, &api.Content{Type: mediaOf(got.File.MimeType), Name: signedName(r), Reader: got.Data, Size: got.File.Size, Modified: got.File.CreatedAt})
+	d.send(v, &api.Content{Type: mediaOf(got.File.MediaType), Name: signedName(r), Reader: got.Data, Size: got.File.Size, Modified: got.File.CreatedAt})
 	return nil
 }
 

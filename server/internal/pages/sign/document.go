@@ -266,7 +266,7 @@ func (p *Pages) download(w http.ResponseWriter, r *http.Request, open func() (*l
 		return
 	}
 	defer d.Data.Close()
-	w.Header().Set("Content-Type", d.File.MimeType)
+	w.Header().Set("Content-Type", d.File.MediaType)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.File.Name}))
 	http.ServeContent(w, r, "", d.File.CreatedAt, d.Data)
 }

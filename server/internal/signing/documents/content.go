@@ -9,7 +9,6 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/handoff"
-	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing/ledger"
@@ -20,8 +19,7 @@ import (
 // which are not digested again.
 type content struct {
 	handoff.Document
-	stored   blob.Info
-	examined *pades.Examination // nil: not yet, or it is no PDF
+	stored blob.Info
 }
 
 func newContent(src ades.Source, stored blob.Info) *content {

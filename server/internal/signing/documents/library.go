@@ -42,9 +42,6 @@ func (x *Set) LibraryOptions(ctx context.Context, it *Item, out rogito.Options) 
 	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
 	case out.Format == ades.PAdES:
 		all, err := x.padesOptions(ctx, it.Source)
-		if c, ok := it.Source.(*content); ok && len(all) > 0 { // the next sign what the first made
-			all[0].Examination = c.examined
-		}
 		options := make([]rogito.Options, len(all))
 		for i, p := range all {
 			options[i] = out
@@ -72,10 +69,10 @@ func (x *Set) LibraryOptions(ctx context.Context, it *Item, out rogito.Options) 
 	case out.Format == ades.XAdES:
 		out.XAdES = xades.Options{
 			Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement, XPathQuery: o.XPathQuery,
-			KeepSignatures: o.KeepSignatures, MimeTypes: map[string]string{name: it.Media.MIME},
+			KeepSignatures: o.KeepSignatures, MediaTypes: map[string]string{name: it.Media.MIME},
 		}
 	case out.Format == ades.CAdES:
-		out.CAdES = cades.Options{Detached: o.Detached, Embedded: o.Embedded, MimeType: it.Media.MIME}
+		out.CAdES = cades.Options{Detached: o.Detached, Embedded: o.Embedded, MediaType: it.Media.MIME}
 		out.Counter, out.Parallel = o.Counter && it.Digest == nil, o.Parallel && !o.Detached
 	}
 	return in, []rogito.Options{out}, nil

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/rewrite"
 	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/fault"
@@ -224,12 +225,15 @@ func Unsignable(index int, err error) error {
 }
 
 // twofold says whether a PDF can be read in two ways, a damaged one among them:
-// it is rewritten before it is signed. One that has signatures may not be, and
-// is refused, since no signature on it would be valid.
+// it is rewritten before it is signed.
 func (x *Set) twofold(ctx context.Context, index int, d *document) (bool, error) {
-	var found *pades.Examination
-	err := x.bounded(ctx, func(ctx context.Context) (err error) {
-		found, err = pades.Examine(ctx, d.src, x.secrets.EncryptionPassword)
+	var why []string
+	err := x.bounded(ctx, func(ctx context.Context) error {
+		read, err := pdf.Open(d.src, pdf.Options{Password: x.secrets.EncryptionPassword, Repair: true, Context: ctx})
+		if err != nil {
+			return err
+		}
+		why, err = rewrite.Reasons(ctx, read)
 		return err
 	})
 	var malformed *ades.MalformedError
@@ -238,20 +242,28 @@ func (x *Set) twofold(ctx context.Context, index int, d *document) (bool, error)
 		return true, nil // the reading before the rewrite says what is wrong
 	case err != nil:
 		return false, Unsignable(index, err)
-	case len(found.Twofold) == 0:
-		if c, ok := d.src.(*content); ok {
-			c.examined = found
-		}
-		return false, nil
-	case found.Signed:
-		return false, &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] is signed already: repairing it would break that signature", index)}
 	}
-	return true, nil
+	if c, ok := d.src.(*content); ok && len(why) == 0 {
+		c.Signable = true
+	}
+	return len(why) > 0, nil
 }
 
-// anew rewrites a PDF.
+// anew rewrites a PDF. One that has signatures is refused: they would not survive.
 func (x *Set) anew(ctx context.Context, w *upload.Writer, d *document) error {
-	return Unsignable(d.file.Position, pades.Anew(ctx, w, d.src, x.secrets.EncryptionPassword))
+	err := pades.Anew(ctx, w, d.src, x.secrets.EncryptionPassword)
+	if errors.Is(err, pades.ErrForbidden) {
+		return signedAlready(d.file.Position, "repairing", err)
+	}
+	return Unsignable(d.file.Position, err)
+}
+
+// signedAlready refuses a PDF whose signature would not survive what is to be done with it.
+func signedAlready(index int, doing string, err error) error {
+	return &ledger.Refusal{
+		Number: fault.NotSignable, Err: err,
+		Text: fmt.Sprintf("inputDocuments[%d] is signed already: %s it would break that signature", index, doing),
+	}
 }
 
 func (x *Set) validateBatch(ctx context.Context) error {
@@ -363,8 +375,7 @@ func (x *Set) validatePKCS1() error {
 	return nil
 }
 
-// unsigned refuses a PDF whose signature would not survive what is to be done
-// with it.
+// unsigned refuses a PDF that is signed.
 func (x *Set) unsigned(ctx context.Context, i int, d *document, doing string) error {
 	signed := false
 	err := x.bounded(ctx, func(ctx context.Context) error {
@@ -376,7 +387,7 @@ func (x *Set) unsigned(ctx context.Context, i int, d *document, doing string) er
 		return Unsignable(i, err)
 	}
 	if signed {
-		return &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] is signed already: %s it would break that signature", i, doing)}
+		return signedAlready(i, doing, nil)
 	}
 	return nil
 }

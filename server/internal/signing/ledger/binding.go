@@ -41,7 +41,7 @@ func (r *Record) bound() string {
 
 // traits are what is known of a file, but for where it is kept.
 func (f *File) traits() []any {
-	return []any{f.ID, f.Role, f.Position, f.SourceType, f.Label, f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, store.Millis(f.CreatedAt)}
+	return []any{f.ID, f.Role, f.Position, f.SourceType, f.Label, f.MediaType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, store.Millis(f.CreatedAt)}
 }
 
 // digestOf is the SHA-256 of values, in hex. JSON keeps them apart.

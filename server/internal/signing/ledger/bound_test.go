@@ -29,7 +29,7 @@ func TestStates(t *testing.T) {
 // rows of a record, it is signed no more.
 func TestBound(t *testing.T) {
 	file := func(id, role string) *File {
-		return &File{ID: id, Role: role, Label: "a.pdf", MimeType: "application/pdf", Extension: "pdf", Size: 1, MD5: "m", SHA256: "s", Name: "n", Blob: "b", CreatedAt: time.UnixMilli(5)}
+		return &File{ID: id, Role: role, Label: "a.pdf", MediaType: "application/pdf", Extension: "pdf", Size: 1, MD5: "m", SHA256: "s", Name: "n", Blob: "b", CreatedAt: time.UnixMilli(5)}
 	}
 	made := func() *Record {
 		return &Record{

@@ -72,16 +72,16 @@ func (e *Events) inputEvent(f *File) audit.Event {
 
 // fileDetail is the log's entry for a document.
 type fileDetail struct {
-	ID       string `json:"id"`
-	Index    int    `json:"index"`
-	MD5      string `json:"md5"`
-	MimeType string `json:"mimetype"`
-	SHA256   string `json:"sha256"`
-	Size     int64  `json:"size"`
+	ID        string `json:"id"`
+	Index     int    `json:"index"`
+	MD5       string `json:"md5"`
+	MediaType string `json:"mimetype"`
+	SHA256    string `json:"sha256"`
+	Size      int64  `json:"size"`
 }
 
 func detailOf(f *File) fileDetail {
-	return fileDetail{ID: f.ID, Index: f.Position, MD5: f.MD5, MimeType: f.MimeType, SHA256: f.SHA256, Size: f.Size}
+	return fileDetail{ID: f.ID, Index: f.Position, MD5: f.MD5, MediaType: f.MediaType, SHA256: f.SHA256, Size: f.Size}
 }
 
 // Validated logs what is to be signed, and the inputs that were fetched since the record was
@@ -180,7 +180,7 @@ type signedDetail struct {
 }
 
 // Signature logs the signature over one document and its time-stamps.
-func (e *Events) Signature(out *rogito.Signed, level, achieved string, index int) []audit.Event {
+func (e *Events) Signature(out *rogito.Signed, level *ades.Level, achieved string, index int) []audit.Event {
 	text := "signed with " + out.Signature.Algorithm.Name
 	if achieved != "" {
 		text += ", level " + achieved
@@ -222,10 +222,13 @@ type evidence struct {
 	SHA256 string            `json:"sha256"`
 }
 
-func (e *Events) signatureDetail(out *rogito.Signed, level string, index int) signatureDetail {
+func (e *Events) signatureDetail(out *rogito.Signed, level *ades.Level, index int) signatureDetail {
 	d := signatureDetail{
-		Algorithm: out.Signature.Algorithm, Certificates: append([][]byte{e.Certificate.DER}, e.Certificate.Chain...), Index: index, Level: level,
+		Algorithm: out.Signature.Algorithm, Certificates: append([][]byte{e.Certificate.DER}, e.Certificate.Chain...), Index: index,
 		Revocation: revocation(out), ToBeSigned: out.Signature.ToBeSigned, Value: out.Signature.Value,
+	}
+	if level != nil {
+		d.Level = level.String()
 	}
 	for _, r := range out.Remarks {
 		d.Remarks = append(d.Remarks, Remark{r.Code, r.Text, r.Values})

@@ -28,7 +28,7 @@ type fileRow struct {
 func (r *fileRow) fields() []any {
 	f := &r.File
 	return []any{
-		&r.record, &f.ID, &f.Role, &f.Position, &f.validated, &f.SourceType, &f.Source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &r.md5, &r.sha256, &f.Name, &f.Blob, &r.created, &r.deleted,
+		&r.record, &f.ID, &f.Role, &f.Position, &f.validated, &f.SourceType, &f.Source, &f.Label, &f.MediaType, &f.Extension, &f.Size, &r.md5, &r.sha256, &f.Name, &f.Blob, &r.created, &r.deleted,
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *Ledger) InsertFiles(ctx context.Context, tx *store.Tx, record string, f
 			if err != nil {
 				return err
 			}
-			args = append(args, record, f.ID, f.Role, f.Position, f.validated, f.SourceType, f.Source, f.Label, f.MimeType, f.Extension, f.Size, md5, sha256, f.storedName(record), f.Blob, store.Millis(f.CreatedAt))
+			args = append(args, record, f.ID, f.Role, f.Position, f.validated, f.SourceType, f.Source, f.Label, f.MediaType, f.Extension, f.Size, md5, sha256, f.storedName(record), f.Blob, store.Millis(f.CreatedAt))
 		}
 		if err := tx.Later(ctx, `insert into signature_files (`+fileColumns+`) values `+store.Values(len(part), columns), args...); err != nil {
 			return fmt.Errorf("signing: store files: %w", err)
@@ -149,14 +149,14 @@ func (s *Ledger) UpdateFile(ctx context.Context, tx *store.Tx, record string, f 
 		return err
 	}
 	return tx.Later(ctx, `update signature_files set source = null, mimetype = $1, extension = $2, size = $3, md5 = $4, sha256 = $5, name = $6, blob = $7 where signature_id = $8 and role = $9 and position = $10`,
-		f.MimeType, f.Extension, f.Size, md5, sha256, f.storedName(record), f.Blob, record, f.Role, f.Position)
+		f.MediaType, f.Extension, f.Size, md5, sha256, f.storedName(record), f.Blob, record, f.Role, f.Position)
 }
 
 // Fill says what the content of a file is. Its name is the digest's, as clients
 // know it, unless the file has one.
 func (f *File) Fill(size int64, md5, sha256 []byte, mime, ext string) {
 	f.Size, f.MD5, f.SHA256 = size, hexOf(md5), hexOf(sha256)
-	f.MimeType, f.Extension = mime, ext
+	f.MediaType, f.Extension = mime, ext
 	if f.Name == "" {
 		f.Name = f.MD5 + "." + ext
 	}

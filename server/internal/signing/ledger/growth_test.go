@@ -168,7 +168,7 @@ func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
 		r.Approval, r.ApprovalUntil = ApprovalWaiting, now.Add(24*time.Hour)
 	}
 	document := &File{
-		ID: store.NewID(), Role: RoleInput, SourceType: "base64", MimeType: "application/pdf", Extension: "pdf", Size: 100_000, MD5: hexOf(md5Of(r.ID)), SHA256: hexOf(shaOf(r.ID)),
+		ID: store.NewID(), Role: RoleInput, SourceType: "base64", MediaType: "application/pdf", Extension: "pdf", Size: 100_000, MD5: hexOf(md5Of(r.ID)), SHA256: hexOf(shaOf(r.ID)),
 		Blob: store.NewID() + "." + store.NewID() + ".ba645d", CreatedAt: now,
 	}
 	document.Name = document.MD5 + ".pdf"
@@ -225,7 +225,7 @@ func (g *grown) endIn(ctx context.Context, tx *store.Tx, told *Events, to *inten
 	}
 	r.State, r.Achieved, r.Signer = Done, "B", &Signer{Provider: "local", QC: "UNKNOWN", SSCD: "NOT_VALID"}
 	r.Signed = &File{
-		ID: store.NewID(), Role: RoleSigned, MimeType: "application/pdf", Extension: "pdf", Size: 109_000, MD5: hexOf(md5Of(to.ID)), SHA256: hexOf(shaOf(to.ID)),
+		ID: store.NewID(), Role: RoleSigned, MediaType: "application/pdf", Extension: "pdf", Size: 109_000, MD5: hexOf(md5Of(to.ID)), SHA256: hexOf(shaOf(to.ID)),
 		Name: r.ID + ".pdf", Blob: store.NewID() + "." + store.NewID() + ".ba645d", CreatedAt: r.UpdatedAt,
 	}
 	if err := StoreEnd(ctx, tx, r, ""); err != nil {

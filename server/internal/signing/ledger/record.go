@@ -88,7 +88,7 @@ type File struct {
 	Position   int
 	SourceType string
 	Label      string // the caller's name for it
-	MimeType   string
+	MediaType  string
 	Extension  string
 	Size       int64
 	MD5        string
