@@ -188,8 +188,7 @@ func waitReady(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: ready DATA")
 	}
-	for range 800 {
-		await.Pause()
+	for range await.Within(await.Limit) {
 		text, err := os.ReadFile(filepath.Join(ts.MkAbs(args[0]), "sandbox.json"))
 		if err != nil {
 			continue

@@ -101,8 +101,7 @@ func start() error {
 	if err := server.cmd.Start(); err != nil {
 		return err
 	}
-	for range 3000 {
-		await.Pause()
+	for range await.Within(await.Limit) {
 		resp, err := http.Get(server.url + "/readyz")
 		if err != nil {
 			continue

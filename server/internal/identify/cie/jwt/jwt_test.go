@@ -75,7 +75,7 @@ func TestVerify(t *testing.T) {
 func TestKeys(t *testing.T) {
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
-		t.Skip("SKIPPED: this Go makes no weak keys: ", err)
+		t.Fatal(err)
 	}
 	good := newKey(t, "good", "sig")
 	private, err := good.JSON()
