@@ -1,4 +1,4 @@
-package server_test
+package faults_test
 
 import (
 	"bytes"
@@ -45,11 +45,6 @@ func load(n int, work func(i int) bool) (stop func()) {
 	}
 }
 
-// sweep has a service look for approvals that never came, as its sweeper does.
-func sweep(s *signing.Service) error {
-	return s.Sweep(context.Background())
-}
-
 // A worker loses its record at every point of its work to another that takes it
 // for dead, with a clock that is right, minutes or a day ahead: never two
 // results.
@@ -78,7 +73,7 @@ func TestTwoWorkersOneResult(t *testing.T) {
 				await.Until(t, "the lease is over", func() bool { // it is not renewed
 					return countRows(srv, t, fmt.Sprintf(`select count(*) from signatures where id = '%s' and lease_until < %d`, record, time.Now().UnixMilli())) == 1
 				})
-				if err := errors.Join(sweep(other), work(other)); err != nil || record != id {
+				if err := errors.Join(other.Sweep(context.Background()), work(other)); err != nil || record != id {
 					t.Errorf("the other worker: %v", err)
 				}
 			}})
@@ -139,11 +134,11 @@ func TestPoison(t *testing.T) {
 		for range 10 {
 			ids = append(ids, post(p, m{"asyncSignature": true}, "").ID)
 		}
-		settle(p, ids)
+		p.Finish(ids)
 		end := time.Now().Add(40 * time.Second)
 		for bad.State != "ERROR" && time.Now().Before(end) {
 			await.Pause()
-			if r := recordOf(p, bad.ID); r != nil {
+			if r := p.RecordOf(bad.ID); r != nil {
 				bad = r
 			}
 		}
@@ -373,7 +368,7 @@ func TestTermUnderLoad(t *testing.T) {
 			t.Fatal("nothing was acknowledged")
 		}
 		p.Start()
-		settle(p, ids)
+		p.Finish(ids)
 		p.Kill()
 		p.Account(database)
 	})
@@ -533,7 +528,7 @@ func TestRollingRestart(t *testing.T) {
 		p.Start()
 	}
 	stop()
-	settle(a, ids)
+	a.Finish(ids)
 	seen := map[string]bool{}
 	for _, id := range ids {
 		if seen[id] {

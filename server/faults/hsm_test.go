@@ -1,6 +1,6 @@
 //go:build pkcs11
 
-package server_test
+package faults_test
 
 import (
 	"context"

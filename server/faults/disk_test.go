@@ -1,4 +1,4 @@
-package server_test
+package faults_test
 
 import (
 	"bytes"
@@ -353,7 +353,7 @@ func cutAgainAndAgain(t *testing.T, database string) {
 		q := programOn(t, after, database)
 		examine(q)
 		q.Start()
-		settle(q, known)
+		q.Finish(known)
 		q.Kill()
 		intents, signatures := q.Account(database)
 		if signatures < len(known) || intents < signatures {

@@ -1,4 +1,4 @@
-package server_test
+package faults_test
 
 import (
 	"context"
@@ -120,11 +120,11 @@ func TestDatabaseGoesAway(t *testing.T) {
 	// waiting call is finished in the end.
 	failed := 0
 	for _, id := range ids {
-		if r := recordOf(p, id); waited[id] && r != nil && r.State == "ERROR" && r.Number() == 119 {
+		if r := p.RecordOf(id); waited[id] && r != nil && r.State == "ERROR" && r.Number() == 119 {
 			failed++
 			continue
 		}
-		settle(p, []string{id})
+		p.Finish([]string{id})
 	}
 	p.Kill()
 	_, signatures := p.Account(database)
@@ -197,7 +197,7 @@ func TestClockJumps(t *testing.T) {
 		if err := work(now); err != nil {
 			t.Fatal(err)
 		}
-		if err := sweep(now); err != nil {
+		if err := now.Sweep(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if err := work(now); err != nil {
