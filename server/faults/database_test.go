@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
@@ -174,7 +175,7 @@ func TestClockJumps(t *testing.T) {
 		// A certificate is not good before its time, whatever the clock was.
 		early := signingWith(srv, signing.Config{Now: after(-48 * time.Hour)})
 		r := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true}))
-		if err := work(early); err != nil {
+		if err := work(srv, early, job.Config{Now: after(-48 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		if r = s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); r.State != "ERROR" || r.Number() != 112 {
@@ -188,19 +189,19 @@ func TestClockJumps(t *testing.T) {
 				panic("cut")
 			}
 		}})
-		if err := work(late); err != nil {
+		if err := work(srv, late, job.Config{Now: after(24 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		// The lease runs out a day from now by that clock; a process with a right clock must not
 		// wait for it.
 		now := signingWith(srv, signing.Config{})
-		if err := work(now); err != nil {
+		if err := work(srv, now, job.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := now.Sweep(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if err := work(now); err != nil {
+		if err := work(srv, now, job.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		if r = s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); r.State != "DONE" {

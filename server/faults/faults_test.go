@@ -63,7 +63,8 @@ func TestTwoWorkersOneResult(t *testing.T) {
 		const lease = 2 * time.Millisecond
 		for i := range trials {
 			id := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true})).ID
-			other := signingWith(srv, signing.Config{Lease: lease, Now: after(clocks[i%len(clocks)])})
+			now := after(clocks[i%len(clocks)])
+			other := signingWith(srv, signing.Config{Lease: lease, Now: now})
 			met := false
 			first := signingWith(srv, signing.Config{Lease: lease, Hook: func(point, record string) {
 				if point != points[i%len(points)] || met {
@@ -73,11 +74,11 @@ func TestTwoWorkersOneResult(t *testing.T) {
 				await.Until(t, "the lease is over", func() bool { // it is not renewed
 					return countRows(srv, t, fmt.Sprintf(`select count(*) from signatures where id = '%s' and lease_until < %d`, record, time.Now().UnixMilli())) == 1
 				})
-				if err := errors.Join(other.Sweep(context.Background()), work(other)); err != nil || record != id {
+				if err := errors.Join(other.Sweep(context.Background()), work(srv, other, job.Config{Lease: lease, Now: now})); err != nil || record != id {
 					t.Errorf("the other worker: %v", err)
 				}
 			}})
-			if err := work(first); err != nil || !met {
+			if err := work(srv, first, job.Config{Lease: lease}); err != nil || !met {
 				t.Errorf("the first worker: %v, met %v", err, met)
 			}
 		}
