@@ -8,19 +8,14 @@ import (
 
 // What these tests share with those of other packages.
 type (
-	answer      = sitetest.Answer
-	asked       = sitetest.Asked
 	farProvider = sitetest.FarProvider
 	m           = sitetest.M
-	running     = sitetest.Running
 	site        = sitetest.Site
 )
 
 var (
-	after        = sitetest.After
 	b64          = sitetest.B64
 	eachEngine   = sitetest.EachEngine
-	engines      = sitetest.Engines
 	get          = sitetest.Get
 	newProvider  = sitetest.NewProvider
 	newSite      = sitetest.NewSite
@@ -29,7 +24,6 @@ var (
 	selfSigned   = sitetest.SelfSigned
 	start        = sitetest.Start
 	testDefaults = sitetest.TestDefaults
-	work         = sitetest.Work
 )
 
 func TestMain(m *testing.M) { sitetest.Main(m) }

@@ -16,7 +16,6 @@ type (
 	m          = sitetest.M
 	oauth      = sitetest.OAuth
 	pretend    = sitetest.Pretend
-	record     = sitetest.Record
 	running    = sitetest.Running
 	shownToken = sitetest.ShownToken
 	site       = sitetest.Site
@@ -26,7 +25,6 @@ type (
 
 var (
 	aBrowser     = sitetest.ABrowser
-	after        = sitetest.After
 	allow        = sitetest.Allow
 	b64          = sitetest.B64
 	codeOf       = sitetest.CodeOf
@@ -43,7 +41,6 @@ var (
 	newReceiver  = sitetest.NewReceiver
 	newSite      = sitetest.NewSite
 	optionsOf    = sitetest.OptionsOf
-	outcome      = sitetest.Outcome
 	pfx          = sitetest.PFX
 	rawField     = sitetest.RawField
 	selfSigned   = sitetest.SelfSigned

@@ -7,8 +7,6 @@ import (
 // What these tests share with those of other packages.
 type (
 	answer  = sitetest.Answer
-	asked   = sitetest.Asked
-	issued  = sitetest.Issued
 	m       = sitetest.M
 	program = sitetest.Program
 	record  = sitetest.Record
@@ -23,7 +21,6 @@ var (
 	countRows      = sitetest.CountRows
 	deref          = sitetest.Deref
 	eachEngine     = sitetest.EachEngine
-	element        = sitetest.Element
 	engines        = sitetest.Engines
 	execute        = sitetest.Execute
 	get            = sitetest.Get
@@ -43,5 +40,3 @@ var (
 	testDefaults   = sitetest.TestDefaults
 	work           = sitetest.Work
 )
-
-const day = sitetest.Day

@@ -7,17 +7,10 @@ import (
 )
 
 // What these tests share with those of other packages.
-type (
-	answer = sitetest.Answer
-	bought = sitetest.Bought
-)
-
 var (
 	b64   = sitetest.B64
 	get   = sitetest.Get
 	start = sitetest.Start
 )
-
-const day = sitetest.Day
 
 func TestMain(m *testing.M) { sitetest.Main(m) }
