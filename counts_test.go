@@ -130,10 +130,18 @@ func TestKeysAreCounted(t *testing.T) {
 	t.Logf("%d keys, and %d since", counted, len(keysSince))
 }
 
-// A background loop has a ticker, but for the writer of SQLite and the fetching of lists,
-// which wait for what comes.
+// onceLater are files whose time.AfterFunc is no loop, each with its reason.
+var onceLater = map[string]string{
+	"internal/limits/time.go":         "the end of the time that one operation may take",
+	"omi/index.go":                    "a file is unmapped once, when its last reader is long gone",
+	"server/internal/keys/vault.go":   "an opened key is shut once",
+	"server/internal/network/conn.go": "who waits for a place looks again, and it is stopped then",
+}
+
+// A background loop has a ticker, but for the writer of SQLite, which waits for what comes, and the
+// log, whose lines are written a moment after the first that is held.
 func TestLoopsAreCounted(t *testing.T) {
-	loop := regexp.MustCompile(`time\.(NewTicker|Tick)\(|\bgo e\.loop\(\)`)
+	loop := regexp.MustCompile(`time\.(NewTicker|Tick|AfterFunc)\(|\bgo e\.loop\(\)`)
 	var all []string
 	read(t, func(path, text string) {
 		top := strings.Split(filepath.ToSlash(path), "/")[0]
@@ -141,6 +149,9 @@ func TestLoopsAreCounted(t *testing.T) {
 			return
 		}
 		for _, found := range loop.FindAllString(text, -1) {
+			if strings.Contains(found, "AfterFunc") && onceLater[filepath.ToSlash(path)] != "" {
+				continue
+			}
 			all = append(all, path+": "+found)
 		}
 	}, ".go")
