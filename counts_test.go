@@ -19,6 +19,8 @@ const (
 	mostLoops  = 9
 	mostKeys   = 130
 	mostSleeps = 20
+	mostRandom = 15 // moments at which a test kills, cuts or hangs up, wherever the work stands
+	mostPauses = 40 // of loops that ask again by themselves; new ones use await.Until or Within
 )
 
 // keysSince are keys that came after the number was set, each with its reason.
@@ -163,10 +165,11 @@ func TestLoopsAreCounted(t *testing.T) {
 
 // Tests wait until something is so (internal/await), or have a clock of their own
 // (testing/synctest: a function that has a bubble is not counted). What sleeps is a peer
-// that is slow, a fault that lasts, and what waits where nobody can see it.
+// that is slow, a fault that lasts, and what waits where nobody can see it. Random moments
+// (await.Moment) are sleeps too, and so is the pause of a loop (await.Pause): each has its own limit.
 func TestSleepsAreCounted(t *testing.T) {
 	harness := regexp.MustCompile(`_test\.go$|^(\w+/)*\w*test/`)
-	files, sleeps := 0, 0
+	files, sleeps, random, pauses := 0, 0, 0, 0
 	var all []string
 	count := func(path, text string) {
 		path = filepath.ToSlash(path)
@@ -174,6 +177,8 @@ func TestSleepsAreCounted(t *testing.T) {
 			return
 		}
 		files++
+		random += strings.Count(text, "await."+"Moment(")
+		pauses += strings.Count(text, "await."+"Pause()")
 		for _, function := range strings.Split(text, "\nfunc ") {
 			n := strings.Count(function, "time."+"Sleep(") // as two words: this file is read as well
 			if n == 0 || strings.Contains(function, "synctest.Test(") {
@@ -190,7 +195,10 @@ func TestSleepsAreCounted(t *testing.T) {
 	if files < 300 || sleeps > mostSleeps {
 		t.Errorf("%d sleeps in %d files of tests, want at most %d:\n%s", sleeps, files, mostSleeps, strings.Join(all, "\n"))
 	}
-	t.Logf("%d sleeps in %d files of tests:\n%s", sleeps, files, strings.Join(all, "\n"))
+	if random > mostRandom || pauses > mostPauses {
+		t.Errorf("%d random moments and %d pauses, want at most %d and %d", random, pauses, mostRandom, mostPauses)
+	}
+	t.Logf("%d random moments, %d pauses, %d sleeps in %d files of tests:\n%s", random, pauses, sleeps, files, strings.Join(all, "\n"))
 }
 
 // read calls f with the text of every file of ours with one of these endings.

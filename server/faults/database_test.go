@@ -81,23 +81,30 @@ func TestDatabaseGoesAway(t *testing.T) {
 			}
 		}
 	})
+	more := func(count func() int) func() bool {
+		locked := func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return count()
+		}
+		before := locked()
+		return func() bool { return locked() > before+2 }
+	}
 	for range outages {
-		await.Moment(300*time.Millisecond, 700*time.Millisecond)
+		await.Until(t, "more is signed", more(func() int { return len(keys) }))
 		over := outage(t, database)
-		await.Moment(time.Second, 1500*time.Millisecond)
+		await.Until(t, "clients are refused", more(func() int { return refused }))
 		if status, _ := answerTo(p, "GET", "/healthz", nil); status != 200 {
 			t.Errorf("healthz: %d", status)
 		}
 		over()
 		back := time.Now()
-		for {
-			if status, _ := tryPost(p, m{}, store.NewID()+"x"); status == 200 {
-				break
-			}
-			if time.Since(back) > time.Minute {
-				t.Fatal("not working again a minute after the database")
-			}
-			await.Pause()
+		await.Until(t, "it works again", func() bool {
+			status, _ := tryPost(p, m{}, store.NewID()+"x")
+			return status == 200
+		})
+		if took := time.Since(back); took > time.Minute {
+			t.Fatalf("not working again a minute after the database: %v", took)
 		}
 	}
 	probes := outages

@@ -345,7 +345,11 @@ func TestTermUnderLoad(t *testing.T) {
 			}
 			return true
 		})
-		await.Moment(300*time.Millisecond, time.Second)
+		await.Until(t, "it signs for many", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(ids) >= 10
+		})
 		begin := time.Now()
 		if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -389,9 +393,7 @@ func TestBackupOfSignatures(t *testing.T) {
 		return true
 	})
 	srv := s.OpenServer()
-	for countRows(srv, t, `select count(*) from signatures`) < 12 {
-		await.Pause()
-	}
+	await.Until(t, "there are records", func() bool { return countRows(srv, t, `select count(*) from signatures`) >= 12 })
 	ctx := context.Background()
 	var archive bytes.Buffer
 	err := server.Backup(ctx, s.Config, &archive)
@@ -519,7 +521,8 @@ func TestRollingRestart(t *testing.T) {
 		}
 	})
 	for _, p := range nodes {
-		await.Moment(200*time.Millisecond, 600*time.Millisecond)
+		before := calls.Load()
+		await.Until(t, "more is asked", func() bool { return calls.Load() > before+10 })
 		if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
