@@ -58,7 +58,7 @@ token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
 	.ci/need softhsm2-util gcc
 	CGO_ENABLED=1 go test -tags pkcs11 ./internal/hsm/...
 	CGO_ENABLED=1 go test -tags pkcs11 -run 'PKCS11|TestToken' ./server/internal/keys ./server/internal/master
-	CGO_ENABLED=1 go test -tags pkcs11 -run PKCS11 ./server
+	CGO_ENABLED=1 go test -tags pkcs11 -run PKCS11 ./server/faults
 
 race: ## the tests of what runs in parallel, under the race detector
 	CGO_ENABLED=1 go test -race -timeout 20m ./server/... ./omi/... ./trust/...
@@ -83,7 +83,7 @@ soak: ## long faults, half an hour: kill -9 two hundred times under load on each
 	set -o pipefail; ROGITO_TEST_SOAK=1 go test -count=1 -p 1 -timeout 90m -v \
 		-run 'Kill|PowerCut|Backlog|Poison|TwoWorkers|DatabaseGoesAway|SlowReceivers' ./server/... \
 		| grep -v -e '^=== ' -e 'no test files' -e 'no tests to run'
-	ROGITO_TEST_SOAK=1 go test -timeout 60m -v -run 'TenantSweep|IdleConnections|SlowLoris|RapidReset|Reproducible' . ./server ./server/internal/account
+	ROGITO_TEST_SOAK=1 go test -timeout 60m -v -run 'TenantSweep|IdleConnections|SlowLoris|RapidReset|Reproducible' . ./server/abuse ./server/internal/account
 
 drain: ## twenty times: four processes empty a line of 20,000, and four servers sign 20,000 records that wait: an hour
 	.ci/need postgres

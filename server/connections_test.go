@@ -1,14 +1,11 @@
 package server_test
 
 import (
-	"io/fs"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"rogito.dev/rogito/server"
-	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 	"rogito.dev/rogito/server/servertest/sitetest"
@@ -52,33 +49,5 @@ func TestServerKeepsToItsConnections(t *testing.T) {
 		if n := int(seen.Load()); n > most || n < 1 {
 			t.Errorf("%d connections, want at most %d", n, most)
 		}
-	}
-}
-
-// The doctor leaves nothing behind among the documents.
-func TestDoctorLeavesNothing(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.Sign(b64(sitetest.SamplePDF))
-	files := func() (n int) {
-		err := filepath.WalkDir(filepath.Join(s.Config.Data, "blobs"), func(_ string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				n++
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	before := files()
-	for range 3 {
-		if f := s.Examine(true)["blobs"]; f.State == doctor.FindingBad {
-			t.Fatalf("%+v", f)
-		}
-	}
-	if n := files(); n != before {
-		t.Errorf("%d files, %d before", n, before)
 	}
 }

@@ -71,9 +71,7 @@ func TestDrain(t *testing.T) {
 	}()
 	<-inside
 	cancel()
-	for !hl.Draining.Load() {
-		await.Pause()
-	}
+	await.Until(t, "it drains", hl.Draining.Load)
 	asked := httptest.NewRecorder()
 	if hl.Ready(asked, httptest.NewRequest("GET", "/readyz", nil)); asked.Code != http.StatusServiceUnavailable {
 		t.Error("still ready")

@@ -102,9 +102,7 @@ func latencies(s *site, request []byte, times int) (all []float64) {
 	for range times {
 		began := time.Now()
 		send(s.T, strings.TrimPrefix(s.URL, "http://"), request, `"state":"WAIT_SIGN"`, 1)
-		for unsigned(s, 1) > 0 {
-			await.Pause()
-		}
+		await.Until(s.T, "it is signed", func() bool { return unsigned(s, 1) == 0 })
 		all = append(all, float64(time.Since(began).Microseconds())/1000)
 	}
 	slices.Sort(all)

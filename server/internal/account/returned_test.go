@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/servertest/sitetest"
 )
@@ -131,7 +132,7 @@ func TestReturnedTokensPermitNothing(t *testing.T) {
 		back = copyRows(srv, t, "tokens", `id = $1`, third)
 		deleted(third)
 		back()
-		if err := work(h.Parts().Signing); err != nil {
+		if err := work(h, h.Parts().Signing, job.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		unsigned("the approver was put back", record)

@@ -196,9 +196,7 @@ func TestOverloadIsAnsweredEarly(t *testing.T) {
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/broken/slow", nil))
 		})
 	}
-	for a.running.Load() < 2 {
-		await.Pause()
-	}
+	await.Until(t, "two are being answered", func() bool { return len(a.places) == 2 })
 	w, e := ask(t, h, "GET", "/things", "")
 	if w.Code != 503 || *e.Error != 105 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -67,9 +66,9 @@ type API struct {
 	ops    []Op
 	log    *slog.Logger
 
-	words   map[string]bool // that routes are made of
-	running atomic.Int64
-	crowd   crowd
+	words  map[string]bool // that routes are made of
+	places chan struct{}   // one is in it for each request that is being answered
+	crowd  crowd
 
 	describe sync.Once
 	spec     description
@@ -101,6 +100,7 @@ func New(opts Options) *API {
 		router: chi.NewRouter(),
 		log:    opts.Log,
 		words:  map[string]bool{},
+		places: make(chan struct{}, opts.MaxInFlight),
 	}
 	a.doc = newDocument(opts)
 	a.router.NotFound(a.NotFound)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -51,6 +52,7 @@ type call struct {
 	ignored []unknownField
 	subject span.Subject
 	spool   *upload.Spool
+	placed  atomic.Bool // among those that are answered at once
 }
 
 type callKey struct{}
@@ -170,18 +172,31 @@ func (a *API) serve(c *call, r *http.Request, next http.Handler, many bool) {
 		}
 		defer leave()
 	}
-	if a.running.Add(1) > int64(a.opts.MaxInFlight) && !unlimited(r.URL.Path) {
-		a.running.Add(-1)
-		a.crowded(c, r, "the server is busy")
-		return
+	if !unlimited(r.URL.Path) {
+		select {
+		case a.places <- struct{}{}:
+			c.placed.Store(true)
+			defer a.leave(c)
+		default:
+			a.crowded(c, r, "the server is busy")
+			return
+		}
 	}
-	defer a.running.Add(-1)
 	defer a.recover(c, r)
 	next.ServeHTTP(c, r)
 }
 
-// InFlight is how many requests are being answered.
-func (a *API) InFlight() int64 { return a.running.Load() }
+// InFlight is how many requests are being answered, without health and metrics.
+func (a *API) InFlight() int64 { return int64(len(a.places)) }
+
+// leave gives up the place of a request, and says whether it had one.
+func (a *API) leave(c *call) bool {
+	had := c != nil && c.placed.Swap(false)
+	if had {
+		<-a.places
+	}
+	return had
+}
 
 // last gives the client time to read the rest of an answer after its handler is done.
 func (a *API) last(c *call, r *http.Request, now time.Time) {

@@ -277,28 +277,28 @@ func mayBeNull(reg huma.Registry, s *huma.Schema) {
 // addFailures lists the codes an operation may answer, by HTTP status.
 func addFailures(o *huma.Operation, op Op) {
 	codes := slices.Clone(op.Errors)
-	codes = append(codes, 104, 105)
+	codes = append(codes, fault.Internal, fault.Unavailable)
 	if !op.Public {
-		codes = append(codes, 125, 126, 127, 130)
+		codes = append(codes, fault.WrongToken, fault.ScopeLacking, fault.AddressNotAllowed, fault.LimitReached)
 	}
 	if op.Basic {
-		codes = append(codes, 128)
+		codes = append(codes, fault.WrongAPIKey)
 	}
 	if op.Admin {
-		codes = append(codes, 131)
+		codes = append(codes, fault.AdminOnly)
 	}
 	if op.Idempotent {
-		codes = append(codes, 150, 151, 160) // 160: a key that is too long
+		codes = append(codes, fault.StillRunning, fault.KeyReused, fault.BadQuery) // 160: a key that is too long
 	}
 	if o.RequestBody != nil {
-		codes = append(codes, 100, 101, 103)
+		codes = append(codes, fault.BadBody, fault.TooLarge, fault.UnsupportedMedia)
 	}
 	for _, p := range o.Parameters {
 		switch {
 		case p.In == "query":
-			codes = append(codes, 160)
+			codes = append(codes, fault.BadQuery)
 		case p.Schema.Pattern == idPattern:
-			codes = append(codes, 141)
+			codes = append(codes, fault.MalformedID)
 		}
 	}
 	slices.Sort(codes)

@@ -25,6 +25,7 @@ const (
 // pace is how fast one request or answer passes.
 type pace struct {
 	api      *API
+	call     *call
 	ctx      context.Context
 	rc       *http.ResponseController
 	waiter   peer.Waiter
@@ -33,6 +34,10 @@ type pace struct {
 	begun    time.Time     // of the piece that passes now
 	waited   time.Duration // for the client: what the server does between two pieces is not its fault
 	soon     time.Time     // when the deadline is to be set again
+}
+
+func (a *API) paced(w http.ResponseWriter, r *http.Request) pace {
+	return pace{api: a, call: callFrom(r.Context()), ctx: r.Context(), rc: http.NewResponseController(w), waiter: peer.WaiterOf(r), patience: a.opts.Patience}
 }
 
 // deadline is when the next piece must have passed. It is zero while the one
@@ -54,12 +59,15 @@ func (p *pace) deadline() time.Time {
 // meanwhile gives up the request's place while it waits for its client. Otherwise as many
 // stalled clients as there are places would keep everybody else out.
 func (p *pace) meanwhile(wait func() (int, error)) (int, error) {
-	p.api.running.Add(-1)
+	placed := p.api.leave(p.call)
 	n, err := wait()
 	p.waited += time.Since(p.begun)
-	for p.api.running.Add(1) > int64(p.api.opts.MaxInFlight) && p.ctx.Err() == nil {
-		p.api.running.Add(-1)
-		time.Sleep(5 * time.Millisecond)
+	if placed {
+		select {
+		case p.api.places <- struct{}{}: // before any request that is new
+			p.call.placed.Store(true)
+		case <-p.ctx.Done():
+		}
 	}
 	return n, err
 }
@@ -80,7 +88,7 @@ type pacedBody struct {
 }
 
 func (a *API) pacedBody(w http.ResponseWriter, r *http.Request) *pacedBody {
-	p := pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: peer.WaiterOf(r), patience: a.opts.Patience}
+	p := a.paced(w, r)
 	return &pacedBody{ReadCloser: r.Body, pace: p, start: time.Now(), work: a.opts.Timeout + writePatience}
 }
 
@@ -123,7 +131,8 @@ type pacedWriter struct {
 }
 
 func (a *API) pacedWriter(w http.ResponseWriter, r *http.Request) pacedWriter {
-	return pacedWriter{w, &pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: peer.WaiterOf(r), patience: a.opts.Patience}}
+	p := a.paced(w, r)
+	return pacedWriter{w, &p}
 }
 
 // answerPiece is how much of an answer is sent at once.

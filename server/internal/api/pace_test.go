@@ -42,9 +42,7 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 		if _, err := io.WriteString(w, `{"name":`); err != nil { // returns when it was read
 			t.Fatal(err)
 		}
-		for a.running.Load() > 0 { // until it waits for more
-			await.Pause()
-		}
+		await.Until(t, "it waits for more", func() bool { return len(a.places) == 0 })
 	}
 	if w, _ := ask(t, h, "GET", "/things", ""); w.Code != 200 {
 		t.Errorf("eight who wait keep others out: %d %s", w.Code, w.Body)
@@ -62,7 +60,7 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 			t.Errorf("one who waited got %d", code)
 		}
 	}
-	if n := a.running.Load(); n != 0 {
+	if n := len(a.places); n != 0 {
 		t.Errorf("%d places are lost", n)
 	}
 }
@@ -111,13 +109,15 @@ func TestServersOwnTime(t *testing.T) {
 		const body = `{"name":"a"}`
 		fmt.Fprintf(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:3])
 		synctest.Wait()
-		if reads.n.Load() < 2 || a.running.Load() > 0 {
+		if reads.n.Load() < 2 || len(a.places) > 0 {
 			t.Fatal("it does not wait for more")
 		}
-		a.running.Add(2) // others take its place
+		a.places <- struct{}{} // others take its place
+		a.places <- struct{}{}
 		io.WriteString(c, body[3:6])
 		time.Sleep(3 * patience)
-		a.running.Add(-2)
+		<-a.places
+		<-a.places
 		time.Sleep(patience / 10)
 		io.WriteString(c, body[6:])
 		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
@@ -140,11 +140,5 @@ func TestHangingUpGivesThePlaceBack(t *testing.T) {
 		fmt.Fprint(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{")
 		c.Close()
 	}
-	for range 1000 {
-		if a.running.Load() == 0 {
-			return
-		}
-		await.Pause()
-	}
-	t.Errorf("%d places are lost", a.running.Load())
+	await.Until(t, "no place is lost", func() bool { return len(a.places) == 0 })
 }

@@ -178,7 +178,7 @@ func TestTampering(t *testing.T) {
 	}
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
-			db, m := storetest.Open(t, store.Config{Data: t.TempDir()}) // on PostgreSQL: server TestAuditManipulations
+			db, m := storetest.Open(t, store.Config{Data: t.TempDir()}) // on PostgreSQL: server/internal/audit TestAuditManipulations
 			b := open(t, db, m)
 			b.fill(t, 25)
 			if r := b.verify(t); r.Bad != nil {

@@ -312,10 +312,14 @@ func (s *Sender) try(t *testing.T, id string) {
 	t.Helper()
 	ctx := context.Background()
 	storetest.Exec(t, s.db, `update callbacks set lease_until = 0 where id = $1`, id)
-	q := job.New(s.db, job.Config{})
-	q.Add(s.Source())
-	if err := q.Once(ctx, table); err != nil {
+	claims, err := job.New(s.db, job.Config{}).Claim(ctx, s.Source(), 1, nil)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, c := range claims {
+		if err := s.Source().Work(ctx, c); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -178,3 +178,31 @@ func (p *patient) spoilLargest() func() {
 	put(spoilt)
 	return func() { put(old) }
 }
+
+// The doctor leaves nothing behind among the documents.
+func TestDoctorLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.Sign(b64(sitetest.SamplePDF))
+	files := func() (n int) {
+		err := filepath.WalkDir(filepath.Join(s.Config.Data, "blobs"), func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				n++
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := files()
+	for range 3 {
+		if f := s.Examine(true)["blobs"]; f.State == doctor.FindingBad {
+			t.Fatalf("%+v", f)
+		}
+	}
+	if n := files(); n != before {
+		t.Errorf("%d files, %d before", n, before)
+	}
+}

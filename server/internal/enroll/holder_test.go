@@ -20,6 +20,7 @@ import (
 	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/enrol"
 	"rogito.dev/rogito/server/internal/pages/look"
@@ -391,7 +392,7 @@ func TestApprovalWithdrawn(t *testing.T) {
 			if a := c.change(id, token); a.Status != 200 {
 				t.Fatalf("%s: %d %s", name, a.Status, a.Message)
 			}
-			if err := work(srv.Parts().Signing); err != nil {
+			if err := work(srv, srv.Parts().Signing, job.Config{}); err != nil {
 				t.Fatal(err)
 			}
 			if r := s.Record(s.Do("GET", "/signatures/"+id, nil)); r.State != "ERROR" || r.Number() != c.number {

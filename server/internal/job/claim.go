@@ -28,12 +28,12 @@ func NewLease() string {
 // of any lease or pause that can have begun by now.
 const free = ` and (t.lease_until <= $1 or t.lease_until > $2)`
 
-func (q *Queue) times(l *lane, now time.Time) []any {
-	return []any{now.UnixMilli(), now.Add(l.Longest + 3*q.cfg.Lease).UnixMilli()}
+func (q *Queue) times(s Source, now time.Time) []any {
+	return []any{now.UnixMilli(), now.Add(s.Longest + 3*q.cfg.Lease).UnixMilli()}
 }
 
-func (q *Queue) waiting(ctx context.Context, l *lane) (some bool, err error) {
-	err = q.db.Read().QueryRow(ctx, `select exists (select 1 from `+l.Table+` t where `+l.Ready+free+`)`, q.times(l, q.cfg.Now())...).Scan(&some)
+func (q *Queue) waiting(ctx context.Context, s Source) (some bool, err error) {
+	err = q.db.Read().QueryRow(ctx, `select exists (select 1 from `+s.Table+` t where `+s.Ready+free+`)`, q.times(s, q.cfg.Now())...).Scan(&some)
 	return some, err
 }
 
@@ -41,10 +41,10 @@ func (q *Queue) waiting(ctx context.Context, l *lane) (some bool, err error) {
 // has a turn close to the first of all.
 const turnsAhead = 1000
 
-// claim takes up to n rows, in their order, of other accounts than those of not.
-func (q *Queue) claim(ctx context.Context, l *lane, n int, not []any) (all []Claim, err error) {
+// Claim takes up to n rows, in their order, of other accounts than those of not.
+func (q *Queue) Claim(ctx context.Context, s Source, n int, not []any) (all []Claim, err error) {
 	now, lease := q.cfg.Now(), NewLease()
-	args := append(q.times(l, now), lease, now.Add(q.cfg.Lease).UnixMilli(), n)
+	args := append(q.times(s, now), lease, now.Add(q.cfg.Lease).UnixMilli(), n)
 	others := ""
 	if len(not) > 0 {
 		for _, account := range not {
@@ -52,26 +52,26 @@ func (q *Queue) claim(ctx context.Context, l *lane, n int, not []any) (all []Cla
 			others += ",$" + strconv.Itoa(len(args))
 		}
 		others = ` and t.account_id not in (` + others[1:] + `) and t.turn <= ` + strconv.Itoa(turnsAhead) +
-			` + coalesce((select min(t.turn) from ` + l.Table + ` t where ` + l.Ready + ` and t.turn > 0), 0)`
+			` + coalesce((select min(t.turn) from ` + s.Table + ` t where ` + s.Ready + ` and t.turn > 0), 0)`
 	}
-	first := `select t.id from ` + l.Table + ` t where ` + l.Ready + free + others + ` order by ` + l.Order + ` limit $5`
+	first := `select t.id from ` + s.Table + ` t where ` + s.Ready + free + others + ` order by ` + s.Order + ` limit $5`
 	in := `id in (` + first + `)`
 	if q.db.Dialect() == store.PostgreSQL { // two at once take the first and the second
 		in = `id = any(array(` + first + ` for update of t skip locked))`
 	}
 	columns := "id, account_id, starts, failures"
-	if l.Scan != nil {
-		columns = l.Columns + ", " + columns
+	if s.Scan != nil {
+		columns = s.Columns + ", " + columns
 	}
 	err = q.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error {
-		rows, err := tx.Query(ctx, `update `+l.Table+` set lease_by = $3, lease_until = $4, starts = starts + 1 where `+in+` returning `+columns, args...)
+		rows, err := tx.Query(ctx, `update `+s.Table+` set lease_by = $3, lease_until = $4, starts = starts + 1 where `+in+` returning `+columns, args...)
 		all, err = store.All("job: claim", rows, err, func(r store.Row) (c Claim, err error) {
-			c = Claim{Table: l.Table, Lease: lease}
+			c = Claim{Table: s.Table, Lease: lease}
 			own := []any{&c.ID, &c.Account, &c.Starts, &c.Failures}
-			if l.Scan == nil {
+			if s.Scan == nil {
 				return c, r.Scan(own...)
 			}
-			c.Row, err = l.Scan(r, own...)
+			c.Row, err = s.Scan(r, own...)
 			return c, err
 		})
 		return err

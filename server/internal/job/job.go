@@ -251,7 +251,7 @@ func (q *Queue) round(ctx, works context.Context, l *lane, polled bool) (bool, e
 		return false, nil
 	}
 	if polled {
-		if some, err := q.waiting(ctx, l); err != nil || !some {
+		if some, err := q.waiting(ctx, l.Source); err != nil || !some {
 			return false, err
 		}
 	}
@@ -259,7 +259,7 @@ func (q *Queue) round(ctx, works context.Context, l *lane, polled bool) (bool, e
 		return false, nil // readiness reports why
 	}
 	most := min(free, claimAtOnce)
-	claims, err := q.claim(ctx, l, most, not)
+	claims, err := q.Claim(ctx, l.Source, most, not)
 	for _, c := range claims {
 		q.begin(works, l, c, not != nil)
 	}
@@ -307,21 +307,6 @@ func (q *Queue) begin(ctx context.Context, l *lane, c Claim, reserved bool) {
 		}()
 		err = l.Work(ctx, c)
 	})
-}
-
-// Once works on the next row of a table, if there is one, in the caller's goroutine.
-func (q *Queue) Once(ctx context.Context, table string) error {
-	for _, l := range q.lanes {
-		if l.Table != table {
-			continue
-		}
-		claims, err := q.claim(ctx, l, 1, nil)
-		if err != nil || len(claims) == 0 {
-			return err
-		}
-		return l.Work(ctx, claims[0])
-	}
-	return nil
 }
 
 // Hold renews the lease of a row until release is called.

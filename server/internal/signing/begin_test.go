@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/servertest/sitetest"
@@ -71,7 +72,7 @@ func TestJudgedAtEveryUse(t *testing.T) {
 					}
 				}
 			}})
-			if err := work(worker); err != nil {
+			if err := work(srv, worker, job.Config{}); err != nil {
 				t.Fatal(c.name, err)
 			}
 			if got := s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); got.State != "ERROR" || got.Number() != c.number {

@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/signing/ledger"
@@ -32,7 +33,8 @@ import (
 type raced struct {
 	t       *testing.T
 	account string
-	here    *signing.Service // where keys are used; its hook watches
+	server  *server.Server
+	here    *signing.Service // of server, where keys are used; its hook watches
 	there   struct {
 		*server.Server
 		enroll  *enroll.Service
@@ -63,7 +65,7 @@ func newRaced(t *testing.T, database string) *raced {
 	x := &raced{t: t, certs: map[keys.Kind]*racedCert{}}
 	here := s.OpenServer()
 	x.there.Server = s.OpenServer()
-	x.account = sandboxAccount(here, t)
+	x.server, x.account = here, sandboxAccount(here, t)
 	parts := func(s *server.Server) (*enroll.Service, signing.Deps) {
 		w, k := s.Parts(), cheapKeys(s)
 		e := enroll.New(enroll.Parts{
@@ -317,7 +319,7 @@ func (x *raced) sign(w way, r *round) error {
 		x.approve(r)
 	}
 	if w.async {
-		return work(x.here)
+		return work(x.server, x.here, job.Config{})
 	}
 	got, err := x.submit(w, r)
 	var f *fault.Error

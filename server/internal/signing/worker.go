@@ -33,13 +33,6 @@ func (s *Service) Work(ctx context.Context, c job.Claim) error {
 	return nil
 }
 
-// WorkOnce works on the next record in the caller, by this service's clock.
-func (s *Service) WorkOnce(ctx context.Context) error {
-	q := job.New(s.db, job.Config{Lease: s.config.Lease, Now: s.config.Now, Log: s.config.Log})
-	q.Add(s.Source(1))
-	return q.Once(ctx, ledger.Table)
-}
-
 // maxStarts bounds how often work on a record is begun: one that ends the
 // process each time must not do so for ever.
 const maxStarts = 20

@@ -254,11 +254,13 @@ func TestBrokenConnections(t *testing.T) {
 		})
 	}
 	for range 5 {
-		await.Moment(20*time.Millisecond, 80*time.Millisecond)
+		written := acknowledged.Load()
+		await.Until(t, "more is written", func() bool { return acknowledged.Load() > written+5 })
 		_ = db.Read().QueryRow(ctx, `select count(pg_terminate_backend(pid)) from pg_stat_activity
 			where datname = current_database() and pid <> pg_backend_pid()`).Scan(new(int64))
 	}
-	await.Moment(50*time.Millisecond, 150*time.Millisecond)
+	last := acknowledged.Load()
+	await.Until(t, "it writes again", func() bool { return acknowledged.Load() > last })
 	close(stop)
 	load.Wait()
 	// A commit whose answer was lost may be there without having been

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/draw/drawtest"
 	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -183,4 +184,28 @@ func (p *Program) Ended() {
 	_ = p.Cmd.Wait()
 	p.Cmd = nil
 	p.late += strings.Count(p.Err.String(), "held up before it could use the key")
+}
+
+// RecordOf is nil while the server is away.
+func (p *Program) RecordOf(id string) *Record {
+	req, err := http.NewRequestWithContext(context.Background(), "GET", "http://"+p.Addr+"/signatures/"+id, nil)
+	if err != nil {
+		return nil
+	}
+	req.Header.Set("Authorization", "Bearer "+p.Box().Token)
+	return p.Read(req)
+}
+
+// Finish waits until every record is DONE, with a server that may be away at first.
+func (p *Program) Finish(ids []string) {
+	p.T.Helper()
+	for _, id := range ids {
+		await.Until(p.T, id+" is DONE", func() bool {
+			r := p.RecordOf(id)
+			if r != nil && r.State == "ERROR" {
+				p.T.Fatalf("%s ended in error %d: %s", id, r.Number(), Deref(r.ErrorMessage))
+			}
+			return r != nil && r.State == "DONE"
+		})
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/film/filmtest"
 	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -123,8 +124,13 @@ func CountRows(s *server.Server, t *testing.T, query string) (n int) {
 }
 
 // Work has a service take the next record of the line, as its workers do.
-func Work(s *signing.Service) error {
-	return s.WorkOnce(context.Background())
+func Work(s *server.Server, on *signing.Service, c job.Config) error {
+	ctx := context.Background()
+	claims, err := job.New(s.Parts().DB, c).Claim(ctx, on.Source(1), 1, nil)
+	if err != nil || len(claims) == 0 {
+		return err
+	}
+	return on.Work(ctx, claims[0])
 }
 
 // Execute changes rows, as someone who can write to the database does.

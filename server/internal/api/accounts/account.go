@@ -115,7 +115,7 @@ func (s *Accounts) deleteToken(ctx context.Context, in *tokenPath) (api.Reply[de
 }
 
 func (s *Accounts) op(method, path, id, tag, summary, text string) api.Op {
-	return api.Op{Method: method, Path: path, ID: id, Tag: tag, Summary: summary, Text: text, Basic: true, Errors: []fault.Code{125, 126, 127, 128, 130}}
+	return api.Op{Method: method, Path: path, ID: id, Tag: tag, Summary: summary, Text: text, Basic: true, Errors: []fault.Code{fault.WrongToken, fault.ScopeLacking, fault.AddressNotAllowed, fault.WrongAPIKey, fault.LimitReached}}
 }
 
 // registerTokens adds the second version of the operations on tokens.
@@ -123,7 +123,7 @@ func (s *Accounts) registerTokens(a *api.API) {
 	op := s.op(http.MethodPost, "/tokens", "createToken", tokensTag, "Make a token",
 		"The token and its refresh token are shown in this answer only.")
 	op.Idempotent, op.BadField, op.Examples = true, 80, tokenExamples
-	op.Errors = append(op.Errors, 70, 80, 90)
+	op.Errors = append(op.Errors, fault.ScopesMissing, fault.BadScopes, fault.ScopeNotEnabled)
 	api.RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body tokenRequest }) (api.Reply[token], error) {
 		return createToken(ctx, s, in.Body.asked(), newToken)
 	}, sameToken[token](s))
@@ -135,7 +135,7 @@ func (s *Accounts) registerTokens(a *api.API) {
 		})
 
 	op = s.op(http.MethodGet, "/tokens/{token}", "readToken", tokensTag, "One token", "By the token or its id: scopes, limits and what it was used for.")
-	op.Errors = append(op.Errors, 140, 141)
+	op.Errors = append(op.Errors, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, func(ctx context.Context, in *tokenPath) (api.Reply[token], error) {
 		t, err := s.Service.FindToken(ctx, callerID(ctx), in.Token)
 		return api.Found(shownToken(t)), err
@@ -145,11 +145,11 @@ func (s *Accounts) registerTokens(a *api.API) {
 		"With the refresh token as Bearer the token is replaced: the old one is void, and the answer shows the new pair. A refresh token works once and while its token lives; "+
 			"shown again it ends the token that it led to. Else what the body names is changed; a token that may do more than the one that asks cannot be.")
 	op.BadField, op.Examples = 80, renameExamples
-	op.Errors = append(op.Errors, 80, 90, 140, 141)
+	op.Errors = append(op.Errors, fault.BadScopes, fault.ScopeNotEnabled, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, s.patchToken)
 
 	op = s.op(http.MethodDelete, "/tokens/{token}", "deleteToken", tokensTag, "Revoke a token and all that it made", "By the token or its id; those made with it end with it.")
-	op.Errors = append(op.Errors, 140, 141)
+	op.Errors = append(op.Errors, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, s.deleteToken)
 }
 

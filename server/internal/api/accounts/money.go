@@ -7,6 +7,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/billing"
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 type credit struct {
@@ -78,7 +79,7 @@ func (s *Accounts) registerMoney(a *api.API) {
 			return api.Found(each(list, shownSubscription)), err
 		})
 	op := s.op(http.MethodGet, "/subscriptions/{id}", "readSubscription", moneyTag, "One subscription", "By its id.")
-	op.Errors = append(op.Errors, 140, 141)
+	op.Errors = append(op.Errors, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, func(ctx context.Context, in *struct {
 		ID api.ID `path:"id" doc:"of the subscription"`
 	},

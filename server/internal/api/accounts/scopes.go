@@ -54,7 +54,7 @@ func (s *Accounts) registerScopes(a *api.API) {
 			return api.Found(each(list, shownScope)), nil
 		})
 	op := s.op(http.MethodGet, "/scopes/{id}", "readScope", tokensTag, "One scope, with what its calls cost", "Prices and free requests of the calls that it covers.")
-	op.Errors = append(op.Errors, 140, 141)
+	op.Errors = append(op.Errors, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, func(_ context.Context, in *struct {
 		ID api.ID `path:"id" doc:"of the scope"`
 	},

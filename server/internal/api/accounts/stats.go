@@ -137,7 +137,7 @@ func (p yearPath) period() (string, int)  { return p.Date, 4 }
 func countersOf[In interface{ period() (string, int) }](s *Accounts, a *api.API, unit string) {
 	op := s.op(http.MethodGet, "/counters/"+unit+"/{date}", "counters"+capital(unit), statsTag, "Requests by scope in a "+unit,
 		"By scope: how many requests, and how many were paid.")
-	op.Errors = append(op.Errors, 160)
+	op.Errors = append(op.Errors, fault.BadQuery)
 	api.Register(a, op, func(ctx context.Context, in *In) (api.Reply[map[string]counter], error) {
 		date, length := (*in).period()
 		if len(date) != length {

@@ -67,7 +67,7 @@ type firstChange struct {
 func (s *Accounts) registerFirstTokens(a *api.API) {
 	op := s.op(http.MethodPost, "/token", "createTokenV1", tokensTag, "Make a token (first version: a flat answer)", "The one answer without an envelope: scopes, expiry and the token, which is shown in this answer only.")
 	op.Idempotent, op.NoEnvelope, op.BadField, op.Examples = true, true, 80, firstExamples
-	op.Errors = append(op.Errors, 70, 80, 90)
+	op.Errors = append(op.Errors, fault.ScopesMissing, fault.BadScopes, fault.ScopeNotEnabled)
 	api.RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body firstRequest }) (api.Reply[flatToken], error) {
 		life, err := in.Body.life()
 		if err != nil {
@@ -85,14 +85,14 @@ func (s *Accounts) registerFirstTokens(a *api.API) {
 		})
 
 	op = s.op(http.MethodGet, "/token/{token}", "readTokenV1", tokensTag, "One token (first version)", "A list of one.")
-	op.Errors = append(op.Errors, 140, 141)
+	op.Errors = append(op.Errors, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, func(ctx context.Context, in *tokenPath) (api.Reply[[]tokenV1], error) {
 		t, err := s.Service.FindToken(ctx, callerID(ctx), in.Token)
 		return api.Found([]tokenV1{shownFirst(t)}), err
 	})
 
 	op = s.op(http.MethodPut, "/token/{token}", "replaceTokenV1", tokensTag, "Replace a token's scopes and expiry (first version)", "Both are set; what is left out has its default.")
-	op.BadField, op.Examples, op.Errors = 80, firstExamples, append(op.Errors, 70, 80, 90, 140, 141)
+	op.BadField, op.Examples, op.Errors = 80, firstExamples, append(op.Errors, fault.ScopesMissing, fault.BadScopes, fault.ScopeNotEnabled, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, func(ctx context.Context, in *firstChange) (api.Reply[[]tokenV1], error) {
 		if len(in.Body.Scopes) == 0 {
 			return api.Reply[[]tokenV1]{}, fault.New(fault.ScopesMissing, "scopes are missing")
@@ -101,13 +101,13 @@ func (s *Accounts) registerFirstTokens(a *api.API) {
 	})
 
 	op = s.op(http.MethodPatch, "/token/{token}", "changeTokenV1", tokensTag, "Change a token's scopes or expiry (first version)", "What the body names is changed.")
-	op.BadField, op.Examples, op.Errors = 80, firstExamples, append(op.Errors, 80, 90, 140, 141)
+	op.BadField, op.Examples, op.Errors = 80, firstExamples, append(op.Errors, fault.BadScopes, fault.ScopeNotEnabled, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, func(ctx context.Context, in *firstChange) (api.Reply[[]tokenV1], error) {
 		return s.changeFirst(ctx, in, in.Body.TTL != 0 || in.Body.Expire != 0)
 	})
 
 	op = s.op(http.MethodDelete, "/token/{token}", "deleteTokenV1", tokensTag, "Revoke a token (first version)", "By the token or its id; those made with it end with it.")
-	op.Errors = append(op.Errors, 140, 141)
+	op.Errors = append(op.Errors, fault.NotFound, fault.MalformedID)
 	api.Register(a, op, s.deleteToken)
 }
 

@@ -50,49 +50,49 @@ func (o *OMI) registerLookup(a *api.API) {
 		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The OMI zone at a place, with its quotations and its perimeter",
 		Text:    "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Without `semester`, the newest publication from the active one backwards whose perimeters contain the place answers; `message` names the active one where it lacks the place. Source of the data: " + omi.Attribution + ".",
-		Formats: map[string]any{geoJSON: Feature{}}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611}, Aliases: placeAliases,
+		Formats: map[string]any{geoJSON: Feature{}}, Errors: []fault.Code{fault.BadLatitude, fault.BadLongitude, fault.BadCoordinate, fault.UnknownSemester, fault.NoPublication, fault.BadLookup, fault.NoCredit}, Aliases: placeAliases,
 	}, o.lookup)
 	api.RegisterRaw[historyQuery](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zone at a place in every loaded semester, the newest first",
 		Text:    "`matched_by` says how the zone of an older semester was found: by its perimeter, or by its code where the semester has none.",
-		Errors:  []fault.Code{281, 282, 283, 285, 286, 611}, Aliases: placeAliases,
+		Errors:  []fault.Code{fault.BadLatitude, fault.BadLongitude, fault.BadCoordinate, fault.NoPublication, fault.BadLookup, fault.NoCredit}, Aliases: placeAliases,
 	}, o.history)
 	api.RegisterRaw[estimateQuery](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/estimate", ID: "estimateProperty", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "What a property of a surface comes to by the quotations of its zone",
 		Text: "The place by coordinates, or a zone by its code (`zone=H501/B12`). Without `property_type` and `condition` the prevalent ones of the zone count. " +
 			"Outside every zone, and where the type is not quoted there, `data` is an empty object and `message` says what is. Costs one lookup. An estimate from the range of a whole zone, not an appraisal. Source of the data: " + omi.Attribution + ".",
-		Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611}, Aliases: placeAliases,
+		Errors: []fault.Code{fault.BadLatitude, fault.BadLongitude, fault.BadCoordinate, fault.UnknownSemester, fault.NoPublication, fault.BadLookup, fault.NoCredit}, Aliases: placeAliases,
 	}, o.estimate)
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286, Examples: batchExamples, Aliases: placeAliases,
 		Text:   "Answers come in the order of the points; a bad point fails alone and costs nothing.",
-		Errors: []fault.Code{284, 285, 286, 611},
+		Errors: []fault.Code{fault.UnknownSemester, fault.NoPublication, fault.BadLookup, fault.NoCredit},
 	}, o.batch)
 }
 
 func (o *OMI) registerLists(a *api.API) {
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/municipalities", ID: "listMunicipalities", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "Municipalities of a publication", Text: "In the order of the source, filtered by province, name or code.", Errors: []fault.Code{284, 285},
+		Summary: "Municipalities of a publication", Text: "In the order of the source, filtered by province, name or code.", Errors: []fault.Code{fault.UnknownSemester, fault.NoPublication},
 	}, o.municipalities)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/municipalities/{cadastral_code}", ID: "getMunicipality", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "A municipality and its zones", Text: "By its cadastral (Belfiore) code: F205 is Milano, H501 Roma.", Errors: []fault.Code{140, 284, 285},
+		Summary: "A municipality and its zones", Text: "By its cadastral (Belfiore) code: F205 is Milano, H501 Roma.", Errors: []fault.Code{fault.NotFound, fault.UnknownSemester, fault.NoPublication},
 	}, o.municipality)
 	api.RegisterRaw[zoneQuery](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "A zone by its code, with its quotations and its perimeter", Formats: map[string]any{geoJSON: Feature{}},
 		Text:   "As a lookup answers, without coordinates. With `format=geojson` a bare Feature.",
-		Errors: []fault.Code{140, 284, 285, 286},
+		Errors: []fault.Code{fault.NotFound, fault.UnknownSemester, fault.NoPublication, fault.BadLookup},
 	}, o.zone)
 	api.RegisterRaw[zonesQuery](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/zones", ID: "listZones", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zones in a rectangle, as a GeoJSON FeatureCollection", Produces: []string{geoJSON},
 		Text:   "At most one square degree.",
-		Errors: []fault.Code{284, 285, 286},
+		Errors: []fault.Code{fault.UnknownSemester, fault.NoPublication, fault.BadLookup},
 	}, o.zones)
 }
 
@@ -107,7 +107,7 @@ func (o *OMI) registerPublications(a *api.API) {
 		Summary: "Import a publication of the Agenzia delle Entrate",
 		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason; one in which less than half of the zones have a perimeter, or with tables or perimeters that their names hide, only with `allowPartial`.",
 		Admin:   true, Idempotent: true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
-		Errors: []fault.Code{140, 287},
+		Errors: []fault.Code{fault.NotFound, fault.PublicationRefused},
 	}, o.importPublication, o.importedPublication)
 }
 

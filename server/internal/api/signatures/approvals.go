@@ -15,17 +15,17 @@ func RegisterApprovals(a *api.API, s *Signatures) {
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/approvals", ID: "listApprovals", Tag: signatureTag,
 		Summary: "Signatures that wait for an approval, newest first",
-		Text:    "Those of the account whose certificates have a security level with `approval`.", Errors: []fault.Code{160},
+		Text:    "Those of the account whose certificates have a security level with `approval`.", Errors: []fault.Code{fault.BadQuery},
 	}, s.approvals)
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/approvals/{id}", ID: "approveSignature", Tag: signatureTag,
-		Summary: "Approve a signature", Text: "The token must be another than the one that asked for the signature.", Errors: []fault.Code{129, 140, 141, 145},
+		Summary: "Approve a signature", Text: "The token must be another than the one that asked for the signature.", Errors: []fault.Code{fault.SecurityLevel, fault.NotFound, fault.MalformedID, fault.WrongState},
 	}, func(ctx context.Context, in *idInput) (api.Reply[signatureRecord], error) {
 		return s.recordReply(s.Service.Approve(ctx, signer(ctx), string(in.ID)))
 	})
 	api.Register(a, api.Op{
 		Method: http.MethodDelete, Path: "/approvals/{id}", ID: "refuseSignature", Tag: signatureTag,
-		Summary: "Refuse a signature", Text: "The record ends in ERROR with 120, also where an approval was given and the key not used yet.", Errors: []fault.Code{140, 141, 145},
+		Summary: "Refuse a signature", Text: "The record ends in ERROR with 120, also where an approval was given and the key not used yet.", Errors: []fault.Code{fault.NotFound, fault.MalformedID, fault.WrongState},
 	}, func(ctx context.Context, in *idInput) (api.Reply[signatureRecord], error) {
 		return s.recordReply(s.Service.Refuse(ctx, signer(ctx), string(in.ID)))
 	})

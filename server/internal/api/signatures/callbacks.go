@@ -25,7 +25,7 @@ func RegisterCallbacks(a *api.API, c *Callbacks) {
 	a.Tag(callbackTag, "Deliveries of callbacks, and the secret that signs them.")
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/callbacks", ID: "listCallbacks", Tag: callbackTag, Basic: true,
-		Summary: "Deliveries, newest first", Text: "One for each message to a callback, however often it was tried.", Errors: []fault.Code{160},
+		Summary: "Deliveries, newest first", Text: "One for each message to a callback, however often it was tried.", Errors: []fault.Code{fault.BadQuery},
 	}, c.list)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/callbacks/secret", ID: "getCallbackSecret", Tag: callbackTag, Basic: true,
@@ -39,11 +39,11 @@ func RegisterCallbacks(a *api.API, c *Callbacks) {
 	}, c.rotate)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/callbacks/{id}", ID: "getCallback", Tag: callbackTag, Basic: true,
-		Summary: "One delivery", Text: "What was sent, how often, and what the receiver answered last.", Errors: []fault.Code{140, 141},
+		Summary: "One delivery", Text: "What was sent, how often, and what the receiver answered last.", Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 	}, c.get)
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/callbacks/{id}/resend", ID: "resendCallback", Tag: callbackTag, Basic: true, Idempotent: true,
-		Summary: "Send a delivery again", Text: "Under the same `webhook-id`, at once, whatever became of it before.", Errors: []fault.Code{140, 141},
+		Summary: "Send a delivery again", Text: "Under the same `webhook-id`, at once, whatever became of it before.", Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 	}, c.resend)
 }
 

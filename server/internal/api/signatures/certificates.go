@@ -32,7 +32,7 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 	buy := api.Op{
 		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Idempotent: true, BadField: 310, Hidden: true,
 		Text:   "The holder is identified at `certificateLink` and sees the credentials there, once. `provider` in the path stands for the default provider; the name of another one can be put in its place.",
-		Errors: []fault.Code{305, 310, 311, 611, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151},
+		Errors: []fault.Code{fault.NoProduct, fault.BadField, fault.NoIdentification, fault.NoCredit, fault.CallbackURL, fault.CallbackURLRefused, fault.CallbackHeaders, fault.CallbackHeaderKey, fault.CallbackHeaderValue, fault.CallbackHeadersSize, fault.CallbackCustom, fault.CallbackRetry, fault.StillRunning, fault.KeyReused},
 	}
 	api.RegisterReplayable(a, buy, c.buy, c.bought)
 	for _, kind := range []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal} {
@@ -48,7 +48,7 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 	})
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates", ID: "listCertificates", Tag: certificateTag,
-		Summary: "Certificates, newest first", Errors: []fault.Code{160},
+		Summary: "Certificates, newest first", Errors: []fault.Code{fault.BadQuery},
 		Text: "Orders and certificates of the account, in any state; the sandbox's own are among them. An empty list is an empty array.",
 	}, c.list)
 	api.Register(a, api.Op{
@@ -63,7 +63,7 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 	c.registerReviews(a)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates/{id}", ID: "getCertificate", Tag: certificateTag,
-		Summary: "One certificate", Errors: []fault.Code{140, 141},
+		Summary: "One certificate", Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 		Text: "An administrator is also shown what of any account waits for a decision, with everything that it would certify.",
 	}, c.get)
 	c.registerChanges(a)
@@ -85,7 +85,7 @@ func (c *Certificates) registerChanges(a *api.API) {
 	} {
 		api.Register(a, api.Op{
 			Method: http.MethodPost, Path: "/certificates/{id}/" + one.verb, ID: one.verb + "Certificate", Tag: certificateTag,
-			Summary: one.summary, Text: one.text, Errors: []fault.Code{140, 141, 145},
+			Summary: one.summary, Text: one.text, Errors: []fault.Code{fault.NotFound, fault.MalformedID, fault.WrongState},
 		}, func(ctx context.Context, in *idInput) (api.Reply[certificateDetail], error) {
 			x, err := one.do(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
 			return foundCertificate(x, err)
@@ -93,7 +93,7 @@ func (c *Certificates) registerChanges(a *api.API) {
 	}
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/certificates/{id}/password", ID: "changeCertificatePassword", Tag: certificateTag, BadField: 310,
-		Summary: "Change the password of a certificate", Errors: []fault.Code{111, 140, 141, 145, 310},
+		Summary: "Change the password of a certificate", Errors: []fault.Code{fault.CertificateLocked, fault.NotFound, fault.MalformedID, fault.WrongState, fault.BadField},
 		Text:     "Wants the old one; a wrong one counts towards the lock. Signatures that wait with the old password fail.",
 		Examples: passwordExamples,
 	}, c.password)

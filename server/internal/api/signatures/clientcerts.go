@@ -18,21 +18,21 @@ func RegisterClientCertificates(a *api.API, c *Certificates) {
 	a.Tag(tag, "Certificates that callers present in mutual TLS, for security levels that ask for it.")
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/client-certificates", Basic: true, ID: "addClientCertificate", Tag: tag, Idempotent: true, BadField: 310,
-		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{310, 150, 151}, Examples: clientExamples,
+		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{fault.BadField, fault.StillRunning, fault.KeyReused}, Examples: clientExamples,
 		Text: "A call that presents it satisfies `client-certificate` of a security level, if it was registered with the e-mail address and the API key (HTTP Basic): what a token registers is listed and counts for no level, since the token could present a certificate of its own.",
 	}, c.addClient, func(ctx context.Context, again idempotency.Replay) (api.Reply[clientCertificate], error) {
 		return c.oneClient(ctx, again.RecordID)
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/client-certificates", Basic: true, ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Text: "Those of the account; an empty list is an empty array.", Errors: []fault.Code{160},
+		Method: http.MethodGet, Path: "/client-certificates", Basic: true, ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Text: "Those of the account; an empty list is an empty array.", Errors: []fault.Code{fault.BadQuery},
 	}, c.listClients)
 	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/client-certificates/{id}", Basic: true, ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Text: "What was registered, by its id.", Errors: []fault.Code{140, 141},
+		Method: http.MethodGet, Path: "/client-certificates/{id}", Basic: true, ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Text: "What was registered, by its id.", Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 	}, func(ctx context.Context, in *idInput) (api.Reply[clientCertificate], error) {
 		return c.oneClient(ctx, string(in.ID))
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodDelete, Path: "/client-certificates/{id}", Basic: true, ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Text: "Calls that present it count as calls without one from now on.", Errors: []fault.Code{140, 141},
+		Method: http.MethodDelete, Path: "/client-certificates/{id}", Basic: true, ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Text: "Calls that present it count as calls without one from now on.", Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 	}, c.removeClient)
 }
 

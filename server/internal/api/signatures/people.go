@@ -115,7 +115,7 @@ func RegisterPeople(a *api.API, p *People) {
 		}
 		api.RegisterReplayable(a, api.Op{
 			Method: http.MethodPost, Path: "/" + kind, ID: id, Tag: signatureTag, Summary: summary, Idempotent: true, Examples: peopleExamples(kind), Aliases: []string{"inputDocument"},
-			Errors: []fault.Code{101, 105, 140, 611, 610, 615, 625, 685, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151},
+			Errors: []fault.Code{fault.TooLarge, fault.Unavailable, fault.NotFound, fault.NoCredit, fault.BadSigners, fault.BadDocuments, fault.BadOption, fault.NoSigners, fault.CallbackURL, fault.CallbackURLRefused, fault.CallbackHeaders, fault.CallbackHeaderKey, fault.CallbackHeaderValue, fault.CallbackHeadersSize, fault.CallbackCustom, fault.CallbackRetry, fault.StillRunning, fault.KeyReused},
 			Text: "Each signer gets a personal link (`signers[].url`, at once), reads the documents, proves an address by a code or is identified, and signs. " +
 				"The record waits: WAIT_VALIDATION, WAIT_SIGNERS, WAIT_SIGN, then DONE, or ERROR where somebody declined (314), not everybody signed in time (315), it was cancelled (316) or a document is no PDF (113).",
 		}, func(ctx context.Context, in *peopleInput) (api.Reply[signatureRecord], error) {
@@ -130,14 +130,14 @@ func RegisterPeople(a *api.API, p *People) {
 			})
 	}
 	api.Register(a, api.Op{
-		Method: http.MethodPost, Path: "/signatures/{id}/signers/{signer}/remind", ID: "remindSigner", Tag: signatureTag, Summary: "Remind a signer", Errors: []fault.Code{140, 141, 145},
+		Method: http.MethodPost, Path: "/signatures/{id}/signers/{signer}/remind", ID: "remindSigner", Tag: signatureTag, Summary: "Remind a signer", Errors: []fault.Code{fault.NotFound, fault.MalformedID, fault.WrongState},
 		Text: "Sends the link again to somebody whose turn it is.",
 	}, func(ctx context.Context, in *signerInput) (api.Reply[signatureRecord], error) {
 		return p.reply(p.Service.Remind(ctx, account.CallerFrom(ctx).AccountID, string(in.ID), in.Signer))
 	})
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/signatures/{id}/signers/{signer}/replace", ID: "replaceSigner", Tag: signatureTag, Summary: "Ask somebody else in the place of a signer",
-		Errors: []fault.Code{140, 141, 145, 610}, Text: "Of a signer who has not authenticated. There is a new link, and the old one leads nowhere.",
+		Errors: []fault.Code{fault.NotFound, fault.MalformedID, fault.WrongState, fault.BadSigners}, Text: "Of a signer who has not authenticated. There is a new link, and the old one leads nowhere.",
 		Examples: []api.Example{{Name: "other", Summary: "Somebody else", Value: map[string]any{"name": "Bruno", "surname": "Bianchi", "email": "bruno@example.org"}}},
 	}, p.replace)
 	p.registerTemplates(a)

@@ -17,18 +17,18 @@ func (c *Certificates) registerReviews(a *api.API) {
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates/reviews", ID: "listReviews", Tag: certificateTag, Admin: true,
 		Summary: "Orders of any account that wait for an administrator's decision, the oldest first",
-		Text:    "At most a hundred, each with everything that an approval would certify.", Errors: []fault.Code{131},
+		Text:    "At most a hundred, each with everything that an approval would certify.", Errors: []fault.Code{fault.AdminOnly},
 	}, c.reviews)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates/{id}/evidence/{file}", ID: "getEvidence", Tag: certificateTag, Admin: true,
 		Summary: "A file that an applicant handed in, while a decision is waited for",
 		Text: "`file` counts the `files` of `review` in `GET /certificates/{id}` from 0; `digest` there says of what. The audit log of the order says who had which file. " +
 			"What was decided on is kept, and read by the operator's command.",
-		Produces: []string{"application/octet-stream"}, Errors: []fault.Code{131, 140, 141, 145, 160},
+		Produces: []string{"application/octet-stream"}, Errors: []fault.Code{fault.AdminOnly, fault.NotFound, fault.MalformedID, fault.WrongState, fault.BadQuery},
 	}, c.evidence)
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/certificates/{id}/review", ID: "reviewCertificate", Tag: certificateTag, Admin: true, BadField: 310,
-		Summary: "Approve or refuse what an applicant handed in", Errors: []fault.Code{131, 140, 141, 145, 310},
+		Summary: "Approve or refuse what an applicant handed in", Errors: []fault.Code{fault.AdminOnly, fault.NotFound, fault.MalformedID, fault.WrongState, fault.BadField},
 		Text: "For administrators, on an order of any account whose video or documents wait for a decision. `review` of `GET /certificates/{id}` shows what an approval would certify. " +
 			"Where the identification brought something that the order did not name, the holder is asked to confirm it on the page: until then the order stays `REGISTERING`, and no certificate is issued.",
 		Examples: reviewExamples,

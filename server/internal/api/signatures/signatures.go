@@ -38,20 +38,20 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 	}
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/signatures", ID: "listSignatures", Tag: signatureTag,
-		Summary: "Signature records, newest first", Errors: []fault.Code{160},
+		Summary: "Signature records, newest first", Errors: []fault.Code{fault.BadQuery},
 		Text: "The records of the account that asks, in short. An empty list is an empty array.",
 	}, s.list)
 	for path, id := range map[string]string{"/signatures/{id}": "getSignature", "/signatures/{id}/detail": "getSignatureDetail"} {
 		api.Register(a, api.Op{
 			Method: http.MethodGet, Path: path, ID: id, Tag: signatureTag,
-			Summary: "One signature record", Errors: []fault.Code{140, 141},
+			Summary: "One signature record", Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 			Text: "The record with its documents, the options that had an effect and, in ERROR, what went wrong. `/signatures/{id}` and `/signatures/{id}/detail` answer the same.",
 		}, s.detail)
 	}
 	api.Register(a, api.Op{
 		Method: http.MethodDelete, Path: "/signatures/{id}", ID: "deleteSignature", Tag: signatureTag,
 		Summary: "Delete the files, details and personal data of a signature",
-		Text:    "The audit log keeps that it was there, and stays verifiable; afterwards the record is 404. One that waits for people to sign is cancelled first (316), and deleted by a second call.", Errors: []fault.Code{140, 141},
+		Text:    "The audit log keeps that it was there, and stays verifiable; afterwards the record is 404. One that waits for people to sign is cancelled first (316), and deleted by a second call.", Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 	}, s.remove)
 	s.registerDownloads(a)
 	api.Webhook[signatureRecord](a, "signature", api.Op{
@@ -75,7 +75,7 @@ func (s *Signatures) registerDownloads(a *api.API) {
 	} {
 		api.Register(a, api.Op{
 			Method: http.MethodGet, Path: "/signatures/{id}/" + one.name, ID: one.id, Tag: signatureTag, Summary: one.summary, Text: one.text,
-			Produces: []string{"application/octet-stream", "application/pdf"}, Errors: []fault.Code{140, 141, 143, 144},
+			Produces: []string{"application/octet-stream", "application/pdf"}, Errors: []fault.Code{fault.NotFound, fault.MalformedID, fault.NotReady, fault.Deleted},
 		}, func(ctx context.Context, in *idInput) (api.Reply[api.None], error) {
 			return s.download(ctx, string(in.ID), one.name)
 		})
@@ -87,7 +87,7 @@ func (s *Signatures) registerDownloads(a *api.API) {
 			Text: "Who asked, from where, for what; each document with its digests; the use of the key, time-stamps, callbacks and downloads, in order. By `Accept` also `text/plain` (YAML), and as " +
 				"`text/html` and `application/pdf` the certificate of completion for people, in Italian or English by `Accept-Language`. " +
 				"The PDF has the JSON attached and is sealed by the server, at LTA where time-stamps can be had. `/auditTrail` answers the same.",
-			Produces: []string{"text/plain", "text/html", "application/pdf"}, Errors: []fault.Code{140, 141},
+			Produces: []string{"text/plain", "text/html", "application/pdf"}, Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 		}, s.audit)
 	}
 	api.Register(a, api.Op{
@@ -116,9 +116,9 @@ func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
 		keys.OTP:       "Sign documents, with a one-time password",
 		keys.ESeal:     "Seal documents as a legal person",
 	}[kind]
-	errs := []fault.Code{101, 105, 111, 129, 140, 611, 615, 622, 625, 635, 640, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151}
+	errs := []fault.Code{fault.TooLarge, fault.Unavailable, fault.CertificateLocked, fault.SecurityLevel, fault.NotFound, fault.NoCredit, fault.BadDocuments, fault.BadSignatureType, fault.BadOption, fault.NoUsername, fault.NoPassword, fault.CallbackURL, fault.CallbackURLRefused, fault.CallbackHeaders, fault.CallbackHeaderKey, fault.CallbackHeaderValue, fault.CallbackHeadersSize, fault.CallbackCustom, fault.CallbackRetry, fault.StillRunning, fault.KeyReused}
 	if kind == keys.OTP {
-		errs = append(errs, 645)
+		errs = append(errs, fault.NoOTP)
 	}
 	handler := func(ctx context.Context, in *signInput) (api.Reply[signatureRecord], error) {
 		return s.sign(ctx, kind, in)

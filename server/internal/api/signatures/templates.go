@@ -80,7 +80,7 @@ func (p *People) registerTemplates(a *api.API) {
 	document := map[string]any{"sourceType": "base64", "name": "page.pdf", "payload": []byte(examplePDF)}
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/templates", ID: "addTemplate", Tag: signatureTag, Summary: "Keep a document with its places", Idempotent: true,
-		Errors: []fault.Code{101, 105, 150, 151, 310, 610, 615, 625, 685}, Text: "`template` in a call to `/EU-SES` or `/EU-AES` takes document, places and options from it; the signers name their `place`.",
+		Errors: []fault.Code{fault.TooLarge, fault.Unavailable, fault.StillRunning, fault.KeyReused, fault.BadField, fault.BadSigners, fault.BadDocuments, fault.BadOption, fault.NoSigners}, Text: "`template` in a call to `/EU-SES` or `/EU-AES` takes document, places and options from it; the signers name their `place`.",
 		Examples: []api.Example{{Name: "lease", Summary: "A page for two", Value: map[string]any{
 			"name": "Lease", "inputDocuments": document, "signers": []any{
 				map[string]any{"place": "landlord", "order": 1, "signatures": []any{map[string]any{"page": 1, "x": 20, "y": 200}}},
@@ -91,7 +91,7 @@ func (p *People) registerTemplates(a *api.API) {
 		return p.templateReply(p.Service.FindTemplate(ctx, account.CallerFrom(ctx).AccountID, again.RecordID))
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/templates", ID: "listTemplates", Tag: signatureTag, Summary: "Templates, newest first", Errors: []fault.Code{160},
+		Method: http.MethodGet, Path: "/templates", ID: "listTemplates", Tag: signatureTag, Summary: "Templates, newest first", Errors: []fault.Code{fault.BadQuery},
 		Text: "Those of the account that asks.",
 	}, func(ctx context.Context, in *pageInput) (api.Reply[[]templateWire], error) {
 		all, err := p.Service.ListTemplates(ctx, account.CallerFrom(ctx).AccountID, string(in.After), in.Skip, in.Limit)
@@ -104,12 +104,12 @@ func (p *People) registerTemplates(a *api.API) {
 		return api.Found(out), err
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/templates/{id}", ID: "getTemplate", Tag: signatureTag, Summary: "One template", Errors: []fault.Code{140, 141}, Text: "With its places and options.",
+		Method: http.MethodGet, Path: "/templates/{id}", ID: "getTemplate", Tag: signatureTag, Summary: "One template", Errors: []fault.Code{fault.NotFound, fault.MalformedID}, Text: "With its places and options.",
 	}, func(ctx context.Context, in *templateID) (api.Reply[templateWire], error) {
 		return p.templateReply(p.Service.FindTemplate(ctx, account.CallerFrom(ctx).AccountID, string(in.ID)))
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodDelete, Path: "/templates/{id}", ID: "deleteTemplate", Tag: signatureTag, Summary: "Delete a template", Errors: []fault.Code{140, 141},
+		Method: http.MethodDelete, Path: "/templates/{id}", ID: "deleteTemplate", Tag: signatureTag, Summary: "Delete a template", Errors: []fault.Code{fault.NotFound, fault.MalformedID},
 		Text: "Requests that were made from it go on.",
 	}, func(ctx context.Context, in *templateID) (api.Reply[*struct{}], error) {
 		if err := p.Service.DropTemplate(ctx, account.CallerFrom(ctx).AccountID, string(in.ID)); err != nil {

@@ -80,7 +80,7 @@ func RegisterVerify(a *api.API, v *Verify) {
 	a.Tag(verificationTag, "What signatures are worth.")
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/verify", ID: "verify", Tag: verificationTag,
-		Summary: "Verify a signed document", Form: verifyParts{}, Examples: verifyExamples, Errors: []fault.Code{101, 650, 651, 652, 653},
+		Summary: "Verify a signed document", Form: verifyParts{}, Examples: verifyExamples, Errors: []fault.Code{fault.TooLarge, fault.BadVerifyDocument, fault.BadVerifyDate, fault.BadPDFPassword, fault.BadDetachedContent},
 		Text: "The verdict of ETSI EN 319 102-1 on every signature in the document. By `Accept` also as the XML of ETSI TS 119 102-2 " +
 			"(`application/xml`), as a page (`text/html`), as PDF (`application/pdf`), sealed by the server, or as JSON under the server's seal (`application/jose+json`, JAdES with the report as its payload). As `multipart/form-data` the fields " +
 			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",

@@ -1,4 +1,4 @@
-package server_test
+package abuse_test
 
 import (
 	"context"
@@ -74,7 +74,7 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 			}
 			// An approval that was given before the change does not help.
 			execute(srv, t, `update signatures set approval = 'APPROVED', lease_until = 1, updated_at = 1 where id = $1`, id)
-			if err := sweep(srv.Parts().Signing); err != nil {
+			if err := srv.Parts().Signing.Sweep(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			if n := field(srv, t, `select cast(count(*) as text) from signing_intents where signature_id = $1`, id); n != "0" {

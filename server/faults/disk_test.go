@@ -1,4 +1,4 @@
-package server_test
+package faults_test
 
 import (
 	"bytes"
@@ -252,14 +252,13 @@ func TestReadOnlyFileSystem(t *testing.T) {
 		t.Skipf("SKIPPED, NOT TESTED: cannot make it read-only: %v", err)
 	}
 	deadline := time.Now().Add(5 * time.Second)
-	for {
+	for range await.Within(await.Limit) {
 		if status, _ := answerTo(p, "GET", "/readyz", nil); status == 503 {
 			break
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("still ready after five seconds")
 		}
-		await.Pause()
 	}
 	for _, o := range []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true}} {
 		if status, code := answerTo(p, "POST", "/EU-QES_automatic", signBody(p, sitetest.SamplePDF, o)); status != 503 || code != 105 {
@@ -353,7 +352,7 @@ func cutAgainAndAgain(t *testing.T, database string) {
 		q := programOn(t, after, database)
 		examine(q)
 		q.Start()
-		settle(q, known)
+		q.Finish(known)
 		q.Kill()
 		intents, signatures := q.Account(database)
 		if signatures < len(known) || intents < signatures {

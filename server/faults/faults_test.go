@@ -1,4 +1,4 @@
-package server_test
+package faults_test
 
 import (
 	"bytes"
@@ -45,11 +45,6 @@ func load(n int, work func(i int) bool) (stop func()) {
 	}
 }
 
-// sweep has a service look for approvals that never came, as its sweeper does.
-func sweep(s *signing.Service) error {
-	return s.Sweep(context.Background())
-}
-
 // A worker loses its record at every point of its work to another that takes it
 // for dead, with a clock that is right, minutes or a day ahead: never two
 // results.
@@ -68,7 +63,8 @@ func TestTwoWorkersOneResult(t *testing.T) {
 		const lease = 2 * time.Millisecond
 		for i := range trials {
 			id := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true})).ID
-			other := signingWith(srv, signing.Config{Lease: lease, Now: after(clocks[i%len(clocks)])})
+			now := after(clocks[i%len(clocks)])
+			other := signingWith(srv, signing.Config{Lease: lease, Now: now})
 			met := false
 			first := signingWith(srv, signing.Config{Lease: lease, Hook: func(point, record string) {
 				if point != points[i%len(points)] || met {
@@ -78,11 +74,11 @@ func TestTwoWorkersOneResult(t *testing.T) {
 				await.Until(t, "the lease is over", func() bool { // it is not renewed
 					return countRows(srv, t, fmt.Sprintf(`select count(*) from signatures where id = '%s' and lease_until < %d`, record, time.Now().UnixMilli())) == 1
 				})
-				if err := errors.Join(sweep(other), work(other)); err != nil || record != id {
+				if err := errors.Join(other.Sweep(context.Background()), work(srv, other, job.Config{Lease: lease, Now: now})); err != nil || record != id {
 					t.Errorf("the other worker: %v", err)
 				}
 			}})
-			if err := work(first); err != nil || !met {
+			if err := work(srv, first, job.Config{Lease: lease}); err != nil || !met {
 				t.Errorf("the first worker: %v, met %v", err, met)
 			}
 		}
@@ -139,11 +135,11 @@ func TestPoison(t *testing.T) {
 		for range 10 {
 			ids = append(ids, post(p, m{"asyncSignature": true}, "").ID)
 		}
-		settle(p, ids)
+		p.Finish(ids)
 		end := time.Now().Add(40 * time.Second)
 		for bad.State != "ERROR" && time.Now().Before(end) {
 			await.Pause()
-			if r := recordOf(p, bad.ID); r != nil {
+			if r := p.RecordOf(bad.ID); r != nil {
 				bad = r
 			}
 		}
@@ -349,7 +345,11 @@ func TestTermUnderLoad(t *testing.T) {
 			}
 			return true
 		})
-		await.Moment(300*time.Millisecond, time.Second)
+		await.Until(t, "it signs for many", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(ids) >= 10
+		})
 		begin := time.Now()
 		if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -373,7 +373,7 @@ func TestTermUnderLoad(t *testing.T) {
 			t.Fatal("nothing was acknowledged")
 		}
 		p.Start()
-		settle(p, ids)
+		p.Finish(ids)
 		p.Kill()
 		p.Account(database)
 	})
@@ -393,9 +393,7 @@ func TestBackupOfSignatures(t *testing.T) {
 		return true
 	})
 	srv := s.OpenServer()
-	for countRows(srv, t, `select count(*) from signatures`) < 12 {
-		await.Pause()
-	}
+	await.Until(t, "there are records", func() bool { return countRows(srv, t, `select count(*) from signatures`) >= 12 })
 	ctx := context.Background()
 	var archive bytes.Buffer
 	err := server.Backup(ctx, s.Config, &archive)
@@ -523,7 +521,8 @@ func TestRollingRestart(t *testing.T) {
 		}
 	})
 	for _, p := range nodes {
-		await.Moment(200*time.Millisecond, 600*time.Millisecond)
+		before := calls.Load()
+		await.Until(t, "more is asked", func() bool { return calls.Load() > before+10 })
 		if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -533,7 +532,7 @@ func TestRollingRestart(t *testing.T) {
 		p.Start()
 	}
 	stop()
-	settle(a, ids)
+	a.Finish(ids)
 	seen := map[string]bool{}
 	for _, id := range ids {
 		if seen[id] {

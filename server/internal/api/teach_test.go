@@ -1,4 +1,4 @@
-package server_test
+package api_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package server_test
+package abuse_test
 
 import (
 	"bytes"

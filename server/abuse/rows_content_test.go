@@ -1,4 +1,4 @@
-package server_test
+package abuse_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/servertest/sitetest"
 )
 
@@ -166,7 +167,7 @@ func (x *rowsTried) fillRecords() {
 	x.waits = x.site.Waiting()
 	approved := x.site.Waiting()
 	x.must("POST", "/approvals/"+approved, nil, "Authorization", "Bearer "+x.OtherToken())
-	if err := work(x.fresh.Parts().Signing); err != nil {
+	if err := work(x.fresh, x.fresh.Parts().Signing, job.Config{}); err != nil {
 		x.T.Fatal(err)
 	}
 	x.Wait(approved, "DONE")
@@ -185,7 +186,7 @@ func (x *rowsTried) fillPeople() {
 	x.T.Helper()
 	step := func() {
 		x.T.Helper()
-		if err := work(x.fresh.Parts().Signing); err != nil {
+		if err := work(x.fresh, x.fresh.Parts().Signing, job.Config{}); err != nil {
 			x.T.Fatal(err)
 		}
 	}
@@ -340,7 +341,7 @@ func (x *rowsTried) approves() error {
 // worksOn signs what waits, as a worker does.
 func (x *rowsTried) worksOn(id string) error {
 	for range 3 {
-		if err := work(x.fresh.Parts().Signing); err != nil {
+		if err := work(x.fresh, x.fresh.Parts().Signing, job.Config{}); err != nil {
 			return err
 		}
 		a := x.Do("GET", "/signatures/"+id, nil)

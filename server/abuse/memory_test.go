@@ -1,6 +1,6 @@
 //go:build linux
 
-package server_test
+package abuse_test
 
 import (
 	"crypto/ecdsa"
@@ -47,7 +47,7 @@ func TestSecretsLeaveMemory(t *testing.T) {
 		if r == nil {
 			t.Fatal("not accepted")
 		}
-		settle(p, []string{r.ID})
+		p.Finish([]string{r.ID})
 	}
 	during := memorytest.Find(t, p.Cmd.Process.Pid, secrets)
 	if during["key"]+during["key, words"] == 0 {

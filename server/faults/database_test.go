@@ -1,4 +1,4 @@
-package server_test
+package faults_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"rogito.dev/rogito/internal/await"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
@@ -80,23 +81,30 @@ func TestDatabaseGoesAway(t *testing.T) {
 			}
 		}
 	})
+	more := func(count func() int) func() bool {
+		locked := func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return count()
+		}
+		before := locked()
+		return func() bool { return locked() > before+2 }
+	}
 	for range outages {
-		await.Moment(300*time.Millisecond, 700*time.Millisecond)
+		await.Until(t, "more is signed", more(func() int { return len(keys) }))
 		over := outage(t, database)
-		await.Moment(time.Second, 1500*time.Millisecond)
+		await.Until(t, "clients are refused", more(func() int { return refused }))
 		if status, _ := answerTo(p, "GET", "/healthz", nil); status != 200 {
 			t.Errorf("healthz: %d", status)
 		}
 		over()
 		back := time.Now()
-		for {
-			if status, _ := tryPost(p, m{}, store.NewID()+"x"); status == 200 {
-				break
-			}
-			if time.Since(back) > time.Minute {
-				t.Fatal("not working again a minute after the database")
-			}
-			await.Pause()
+		await.Until(t, "it works again", func() bool {
+			status, _ := tryPost(p, m{}, store.NewID()+"x")
+			return status == 200
+		})
+		if took := time.Since(back); took > time.Minute {
+			t.Fatalf("not working again a minute after the database: %v", took)
 		}
 	}
 	probes := outages
@@ -120,11 +128,11 @@ func TestDatabaseGoesAway(t *testing.T) {
 	// waiting call is finished in the end.
 	failed := 0
 	for _, id := range ids {
-		if r := recordOf(p, id); waited[id] && r != nil && r.State == "ERROR" && r.Number() == 119 {
+		if r := p.RecordOf(id); waited[id] && r != nil && r.State == "ERROR" && r.Number() == 119 {
 			failed++
 			continue
 		}
-		settle(p, []string{id})
+		p.Finish([]string{id})
 	}
 	p.Kill()
 	_, signatures := p.Account(database)
@@ -174,7 +182,7 @@ func TestClockJumps(t *testing.T) {
 		// A certificate is not good before its time, whatever the clock was.
 		early := signingWith(srv, signing.Config{Now: after(-48 * time.Hour)})
 		r := s.Sign(b64(sitetest.SamplePDF), optionsOf(m{"asyncSignature": true}))
-		if err := work(early); err != nil {
+		if err := work(srv, early, job.Config{Now: after(-48 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		if r = s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); r.State != "ERROR" || r.Number() != 112 {
@@ -188,19 +196,19 @@ func TestClockJumps(t *testing.T) {
 				panic("cut")
 			}
 		}})
-		if err := work(late); err != nil {
+		if err := work(srv, late, job.Config{Now: after(24 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		// The lease runs out a day from now by that clock; a process with a right clock must not
 		// wait for it.
 		now := signingWith(srv, signing.Config{})
-		if err := work(now); err != nil {
+		if err := work(srv, now, job.Config{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := sweep(now); err != nil {
+		if err := now.Sweep(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if err := work(now); err != nil {
+		if err := work(srv, now, job.Config{}); err != nil {
 			t.Fatal(err)
 		}
 		if r = s.Record(s.Do("GET", "/signatures/"+r.ID, nil)); r.State != "DONE" {

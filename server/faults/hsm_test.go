@@ -1,6 +1,6 @@
 //go:build pkcs11
 
-package server_test
+package faults_test
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func tokenSite(t *testing.T, sessions int) (*site, *hsmtest.Token, m) {
 	})
 	c := s.Buy("automatic", nil)
 	page := s.Page(c.CertificateLink, url.Values{"action": {"approve"}})
-	return s, token, m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
+	return s, token, m{"certificateUsername": sitetest.Element(page, "certificate-username"), "certificatePassword": sitetest.Element(page, "certificate-password")}
 }
 
 // Keys in a token sign; when it is gone the call is told to come back and
@@ -139,7 +139,7 @@ func TestPKCS11KeyLeavesWhenRevoked(t *testing.T) {
 	}
 	c := s.Buy("automatic", nil)
 	page := s.Page(c.CertificateLink, url.Values{"action": {"approve"}})
-	who = m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
+	who = m{"certificateUsername": sitetest.Element(page, "certificate-username"), "certificatePassword": sitetest.Element(page, "certificate-password")}
 	if revoke(); kept() {
 		t.Error("the key of a revoked certificate is in the token")
 	}

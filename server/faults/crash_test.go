@@ -1,8 +1,6 @@
-package server_test
+package faults_test
 
 import (
-	"context"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -16,37 +14,6 @@ func TestMain(m *testing.M) { sitetest.Main(m) }
 // post signs; it returns nil when the connection broke.
 func post(p *program, o m, key string) *record {
 	return p.PostAs(p.Box().Certificates["automatic"], o, key)
-}
-
-func recordOf(p *program, id string) *record {
-	req, err := http.NewRequestWithContext(context.Background(), "GET", "http://"+p.Addr+"/signatures/"+id, nil)
-	if err != nil {
-		return nil
-	}
-	req.Header.Set("Authorization", "Bearer "+p.Box().Token)
-	return p.Read(req)
-}
-
-// settle waits until every record is at its end: at most a minute after the
-// restart.
-func settle(p *program, ids []string) {
-	p.T.Helper()
-	end := time.Now().Add(3 * time.Minute)
-	for _, id := range ids {
-		for {
-			r := recordOf(p, id)
-			if r != nil && r.State == "DONE" {
-				break
-			}
-			if r != nil && r.State == "ERROR" {
-				p.T.Fatalf("%s ended in error %d: %s", id, r.Number(), deref(r.ErrorMessage))
-			}
-			if time.Now().After(end) {
-				p.T.Fatalf("%s is %+v three minutes after the restart", id, r)
-			}
-			await.Pause()
-		}
-	}
 }
 
 // kill -9 at random points under asynchronous load: nothing acknowledged is
@@ -68,7 +35,7 @@ func TestKillNineUnderLoad(t *testing.T) {
 			// Every fifth round all must come to their end; in between they are
 			// killed again and again.
 			if round%5 == 4 || round == rounds-1 {
-				settle(p, open)
+				p.Finish(open)
 				all, open = append(all, open...), nil
 			}
 			if t.Failed() {
@@ -139,7 +106,7 @@ func TestKilledBetweenSigningAndStoring(t *testing.T) {
 			p.Ended()
 			kills++
 			p.Start(longLease)
-			settle(p, []string{r.ID})
+			p.Finish([]string{r.ID})
 			p.Kill()
 			if intents, signatures := p.Account(database); intents-signatures != kills || signatures != kills {
 				t.Errorf("%s: %d intents, %d signatures after %d kills", point, intents, signatures, kills)
@@ -167,7 +134,7 @@ func TestPoisonThatKills(t *testing.T) {
 		}
 		p.Start("ROGITO_TEST_CRASH_AT=before-sign")
 		for range await.Within(6 * time.Second) {
-			if got := recordOf(p, r.ID); got == nil {
+			if got := p.RecordOf(r.ID); got == nil {
 				break
 			} else if got.State == "ERROR" {
 				if got.Number() != 119 {

@@ -1,4 +1,4 @@
-package server_test
+package abuse_test
 
 import (
 	"context"
@@ -24,13 +24,13 @@ import (
 // that there are.
 func TestSecurityModel(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "docs", "security-model.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "security-model.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -250,7 +250,7 @@ func TestModelDatabase(t *testing.T) {
 		id := s.Waiting()
 		execute(srv, t, `update signatures set approval = 'APPROVED', approved_by = token_id where id = $1`, id)
 		execute(srv, t, `update signatures set lease_until = 1, updated_at = 1 where id = $1`, id) // so that the sweep finds it
-		if err := sweep(srv.Parts().Signing); err != nil {
+		if err := srv.Parts().Signing.Sweep(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if r := s.Wait(id, "DONE", "ERROR"); r.State != "ERROR" || r.Number() != 120 {
