@@ -4,12 +4,10 @@ package pades
 
 import (
 	"bytes"
-	"compress/zlib"
 	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/sha256"
-	"fmt"
 	"testing"
 
 	"rogito.dev/rogito/ades"
@@ -92,39 +90,4 @@ func BenchmarkRead(b *testing.B) {
 func onCPU(b *testing.B) func() {
 	start := yardstick.Processor()
 	return func() { b.ReportMetric(float64(yardstick.Processor()-start)/float64(b.N), "cpu-ns/op") }
-}
-
-// pagesPDF is a document of n pages: tables of many objects.
-func pagesPDF(n int) []byte {
-	b := newBuilder()
-	b.object(1, "<</Type/Catalog/Pages 2 0 R>>")
-	kids := ""
-	for i := range n {
-		page, contents := 3+2*i, 4+2*i
-		kids += fmt.Sprintf("%d 0 R ", page)
-		b.object(page, fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents %d 0 R>>", contents))
-		b.stream(contents, "", fmt.Sprintf("BT %d 0 Td ET", i))
-	}
-	b.object(2, fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d>>", kids, n))
-	return b.table("/Root 1 0 R/ID[<01020304><05060708>]")
-}
-
-// deflatedPDF is a document of about n bytes of compressed content.
-func deflatedPDF(n int) []byte {
-	var z bytes.Buffer
-	w := zlib.NewWriter(&z)
-	for i := 0; z.Len() < n; i++ {
-		fmt.Fprintf(w, "BT /F1 %d Tf %d %d Td (%x) Tj ET\n", i%13, i*31%577, i*77%801, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
-		if i%100 == 0 {
-			_ = w.Flush()
-		}
-	}
-	_ = w.Close()
-	b := newBuilder()
-	b.object(1, "<</Type/Catalog/Pages 2 0 R>>")
-	b.object(2, "<</Type/Pages/Kids[3 0 R]/Count 1>>")
-	b.object(3, "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>")
-	b.stream(4, "/Filter/FlateDecode", z.String())
-	b.object(5, "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
-	return b.table("/Root 1 0 R/ID[<01020304><05060708>]")
 }

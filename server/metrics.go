@@ -154,7 +154,7 @@ func (s *Server) countCertificates(ctx context.Context, set monitor.Set) error {
 
 // ended counts a record that reached its end.
 func (s *Server) ended(r *ledger.Record) {
-	s.metrics.Signed(string(r.Kind()), r.Type, string(r.State))
+	s.metrics.Signed(string(r.Kind()), string(r.Type), string(r.State))
 }
 
 // authorities are the addresses of a setting with time-stamp authorities.

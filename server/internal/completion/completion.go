@@ -30,6 +30,7 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -121,7 +122,7 @@ func (c *Certificate) verify(ctx context.Context) error {
 	case r.State != ledger.Done:
 		c.why = notSigned
 		return nil
-	case r.Type == "pkcs1":
+	case r.Type == request.PKCS1:
 		c.why = bare
 		return nil
 	}
@@ -146,7 +147,7 @@ func (c *Certificate) verify(ctx context.Context) error {
 	o := rogito.VerifyOptions{Recursive: r.Options.Batch || r.ByPeople() && r.Documents() > 1}
 	if r.Options.Detached && !r.Options.Batch {
 		files := append([]*ledger.File{r.Validated}, r.Inputs...)
-		together := r.Type == "jades" && len(r.Inputs) > 1 // what was validated is an archive of them
+		together := r.Type == request.JAdES && len(r.Inputs) > 1 // what was validated is an archive of them
 		if together {
 			files = r.Inputs
 		}

@@ -213,7 +213,7 @@ func (c *Certificate) annex(v *view, in func(look.Text) string) {
 		{"updatedAt", stamp(r.UpdatedAt)},
 		{"certificateType", r.CertificateType},
 		{"state", string(r.State)},
-		{"signatureType", r.Type},
+		{"signatureType", string(r.Type)},
 	}}
 	if r.ErrorNumber != 0 {
 		general.Pairs = append(general.Pairs, Pair{"errorNumber", strconv.Itoa(int(r.ErrorNumber))}, Pair{"errorMessage", r.ErrorMessage})

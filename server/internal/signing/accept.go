@@ -272,7 +272,7 @@ func unpaid(err error) error {
 // count is how many signatures the first charge is for; those of a batch that cannot be made
 // are left out.
 func (x *run) count() int {
-	if !x.record.Options.Batch && x.record.Asked() != "pkcs1" {
+	if !x.record.Options.Batch && x.record.Asked().Several() != request.Each {
 		return 1
 	}
 	n := len(x.record.Inputs)

@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -197,7 +198,7 @@ func (x *run) achieved(out *signedDocument) string {
 	switch {
 	case out.level == nil:
 		return ""
-	case x.record.Type == "pades" && x.record.Options.Level == "LTV" && *out.level == ades.LevelLT:
+	case x.record.Type == request.PAdES && x.record.Options.Level == "LTV" && *out.level == ades.LevelLT:
 		return "LTV"
 	}
 	return out.level.String()

@@ -290,7 +290,7 @@ func (s *Service) Stop(ctx context.Context, r *ledger.Record, no *ledger.Refusal
 	r.UpdatedAt, r.Secret = s.config.Now(), nil
 	r.State, r.ErrorNumber, r.ErrorMessage = ledger.Error, no.Number, no.Text
 	if before.State == ledger.WaitValidation {
-		r.Type = "pades"
+		r.Type = request.PAdES
 	}
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		if err := ledger.TakeOver(ctx, tx, r, x.lease, r.UpdatedAt.Add(s.config.Lease), errOver); err != nil {

@@ -104,7 +104,7 @@ func (x *run) signParams() (ades.SignParams, error) {
 	if p.Certificate, p.Chain, err = x.cert.X509(); err != nil {
 		return p, err
 	}
-	if x.record.Asked() == "jades" {
+	if x.record.Asked() == request.JAdES {
 		p.Hash = jades.Hash(p) // a curve goes with one only, which a provider has to be told
 	}
 	if x.remote != nil {

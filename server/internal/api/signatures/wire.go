@@ -93,7 +93,7 @@ func (s *Signatures) wire(r *ledger.Record, answer bool) signatureRecord {
 		format = ""
 	}
 	if format != "" {
-		w.SignatureType = &format
+		w.SignatureType = ptr(string(format))
 	}
 	w.Options = r.Options.Echo(format, r.Achieved)
 	if r.ByPeople() {
@@ -152,7 +152,7 @@ func summaryWire(r *ledger.Record) SignatureSummary {
 		ID: r.ID, UpdatedAt: stamp(r.UpdatedAt), CreatedAt: stamp(r.CreatedAt), CertificateType: r.CertificateType, State: string(r.State), DocumentTitle: r.Title,
 	}
 	if r.Type != "" {
-		w.SignatureType = &r.Type
+		w.SignatureType = ptr(string(r.Type))
 	}
 	if r.ErrorNumber != 0 {
 		w.ErrorNumber, w.ErrorMessage = &r.ErrorNumber, &r.ErrorMessage

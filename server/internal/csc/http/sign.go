@@ -55,7 +55,7 @@ func (s *Service) signHash(ctx context.Context, c *call) (object, error) {
 		if len(h) != size {
 			return nil, cscserver.Invalid("Invalid digest value length")
 		}
-		jobs[i] = digestJob(h, "pkcs1", request.DefaultOptions())
+		jobs[i] = digestJob(h, request.PKCS1, request.DefaultOptions())
 		jobs[i].wanted = cscserver.Exactly(h)
 	}
 	values, err := s.sign(ctx, c, cert.ID, secret, jobs, maxValue)
@@ -104,7 +104,7 @@ type job struct {
 }
 
 // digestJob signs a digest.
-func digestJob(h []byte, format string, o request.Options) job {
+func digestJob(h []byte, format request.SignatureType, o request.Options) job {
 	in, hash := request.DigestInput(h)
 	o.Asked, o.Hash = format, hash
 	return job{req: &request.Request{Inputs: []request.Input{in}, Type: format, Options: o}}

@@ -45,7 +45,7 @@ var envelopeTable = []envelope{
 // formatNames are the formats that documents are signed in.
 var formatNames = []string{"C", "X", "P", "J"}
 
-var signatureTypes = map[string]string{"C": "cades", "X": "xades", "P": "pades", "J": "jades"}
+var signatureTypes = map[string]request.SignatureType{"C": request.CAdES, "X": request.XAdES, "P": request.PAdES, "J": request.JAdES}
 
 // envelopes are the properties of each format, as info lists them.
 func envelopes() (all [][]string) {
@@ -317,7 +317,7 @@ func (d *docRequest) digestJobs(c *call, o request.Options, size int) ([]docJob,
 		if len(h) != size {
 			return nil, cscserver.Invalid("Invalid digest value length")
 		}
-		j := digestJob(h, "cades", o)
+		j := digestJob(h, request.CAdES, o)
 		j.wanted = cscserver.Exactly(h)
 		all = append(all, docJob{j, true})
 	}

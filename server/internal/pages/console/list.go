@@ -291,7 +291,7 @@ func (d *Pages) table(v *visit) error {
 				number, why = strconv.Itoa(int(r.ErrorNumber)), look.Sentence(refusalOf(r)).In(l)
 			}
 			b.WriteString(visible.Row(r.ID, r.Title, stateOf(r).Name.In(l), strings.Join(by, ", "), d.moment(r.CreatedAt), d.moment(r.UpdatedAt),
-				r.Type, r.Achieved, kindOf(r.CertificateType).In(l), number, why))
+				string(r.Type), r.Achieved, kindOf(r.CertificateType).In(l), number, why))
 		}
 		rows += len(all)
 		if filter.After = further; further == "" {

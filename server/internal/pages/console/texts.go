@@ -9,6 +9,7 @@ import (
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 )
 
 // chip is a state in a word, with the class that colours it.
@@ -81,12 +82,12 @@ func certificateChip(s enroll.State) chip {
 }
 
 // formats as people know them.
-var formats = map[string]look.Text{
-	"pades": look.T("In the PDF (PAdES)", "Nel PDF (PAdES)"),
-	"cades": look.T("In an envelope (CAdES)", "In una busta (CAdES)"),
-	"xades": look.T("XML or container (XAdES)", "XML o contenitore (XAdES)"),
-	"jades": look.T("JSON (JAdES)", "JSON, cioè JAdES"),
-	"pkcs1": look.T("Raw value (PKCS#1)", "Valore grezzo (PKCS#1)"),
+var formats = map[request.SignatureType]look.Text{
+	request.PAdES: look.T("In the PDF (PAdES)", "Nel PDF (PAdES)"),
+	request.CAdES: look.T("In an envelope (CAdES)", "In una busta (CAdES)"),
+	request.XAdES: look.T("XML or container (XAdES)", "XML o contenitore (XAdES)"),
+	request.JAdES: look.T("JSON (JAdES)", "JSON, cioè JAdES"),
+	request.PKCS1: look.T("Raw value (PKCS#1)", "Valore grezzo (PKCS#1)"),
 }
 
 // events of the audit log of a record.

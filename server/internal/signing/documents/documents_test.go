@@ -52,7 +52,7 @@ func TestMedia(t *testing.T) {
 		if got := mediaOf(src, c.name); got.Ext != c.want {
 			t.Errorf("%q, %q: %s", c.content, c.name, got.Ext)
 		}
-		if got := formatFor(src); got != c.format {
+		if got := formatFor(src); string(got) != c.format {
 			t.Errorf("%q is signed as %s", c.content, got)
 		}
 	}

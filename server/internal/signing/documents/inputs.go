@@ -96,7 +96,7 @@ func (x *Set) storeImage(ctx context.Context, src ades.Source) error {
 // first bytes count.
 func (x *Set) examine(ctx context.Context, d *document) error {
 	if d.digest {
-		d.format = "cades"
+		d.format = request.CAdES
 		return nil
 	}
 	err := x.bounded(ctx, func(ctx context.Context) error {
@@ -115,10 +115,10 @@ type document struct {
 	file   *ledger.File
 	src    ades.Source
 	digest bool
-	seen   Media           // what its content looks like
-	format string          // in which it is signed where none is asked for
-	remote *fetch.Request  // not fetched yet
-	no     *ledger.Refusal // of a batch: why it could not be fetched
+	seen   Media                 // what its content looks like
+	format request.SignatureType // in which it is signed where none is asked for
+	remote *fetch.Request        // not fetched yet
+	no     *ledger.Refusal       // of a batch: why it could not be fetched
 }
 
 func (d *document) media() Media {

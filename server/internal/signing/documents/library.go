@@ -32,7 +32,7 @@ func (x *Set) LibraryOptions(ctx context.Context, it *Item, out rogito.Options) 
 	for _, f := range in.Files {
 		size += f.Source.Size()
 	}
-	out.Memory, out.Format, out.Level = x.Memory, request.LibraryFormats[it.format], o.TargetLevel()
+	out.Memory, out.Format, out.Level = x.Memory, it.format.Format(), o.TargetLevel()
 	out.StampHash, out.VRI = request.HashOf(o.TimestampHash), o.Level == "LTV"
 	if o.Commitment != "" && out.Format != ades.JAdES {
 		out.Commitments = []string{request.CommitmentOf(o.Commitment)}

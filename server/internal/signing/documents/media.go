@@ -47,12 +47,6 @@ func extensionOf(name string) string {
 
 // formatFor is the wire's name of the format in which the library signs a
 // document by itself.
-func formatFor(src ades.Source) string {
-	form := rogito.Options{}.Form(rogito.File("", src))
-	for name, f := range request.LibraryFormats {
-		if f == form.Format {
-			return name
-		}
-	}
-	return "cades"
+func formatFor(src ades.Source) request.SignatureType {
+	return request.TypeOf(rogito.Options{}.Form(rogito.File("", src)).Format)
 }

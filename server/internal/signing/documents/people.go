@@ -8,6 +8,7 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pdfmerge"
 	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -19,7 +20,7 @@ var PDF = mediaPDF
 // one or several, each of which reads in one way only.
 func (x *Set) ValidatePeople(ctx context.Context) error {
 	r := x.record
-	r.Type, r.Work = "pades", nil
+	r.Type, r.Work = request.PAdES, nil
 	if err := x.fetchAll(ctx); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (x *Set) ValidatePeople(ctx context.Context) error {
 	case len(x.docs) == 1:
 		return x.validateOne(ctx)
 	case r.Options.People.Merge:
-		it := &Item{format: "pades", Label: r.Title}
+		it := &Item{format: request.PAdES, Label: r.Title}
 		x.Items = []*Item{it}
 		return x.mergePeople(ctx, it)
 	}

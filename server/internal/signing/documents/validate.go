@@ -20,6 +20,7 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pdfmerge"
 	"rogito.dev/rogito/server/internal/signing/ledger"
+	"rogito.dev/rogito/server/internal/signing/request"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
 	"rogito.dev/rogito/xades"
@@ -29,7 +30,7 @@ import (
 // one container will hold.
 type Item struct {
 	Index   int
-	format  string
+	format  request.SignatureType
 	Source  ades.Source
 	files   []ades.File // of a container; nil otherwise
 	Digest  []byte
@@ -102,12 +103,12 @@ func (x *Set) bounded(ctx context.Context, work func(context.Context) error) err
 }
 
 // formatOf a document: the one that was asked for, or by its content.
-func (x *Set) formatOf(d *document) string {
+func (x *Set) formatOf(d *document) request.SignatureType {
 	if f := x.record.Asked(); f != "" {
 		return f
 	}
 	if d.digest {
-		return "cades"
+		return request.CAdES
 	}
 	return d.format
 }
@@ -124,7 +125,7 @@ func (x *Set) validateOne(ctx context.Context) error {
 		return err
 	}
 	x.Items = []*Item{it}
-	if it.format == "pades" && r.Options.EncryptAny && !x.encrypted(ctx, d.src) {
+	if it.format == request.PAdES && r.Options.EncryptAny && !x.encrypted(ctx, d.src) {
 		if err := x.unsigned(ctx, 0, d, "encrypting"); err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func (x *Set) validateOne(ctx context.Context) error {
 			return pdfmerge.Encrypt(ctx, w, d.src, x.secrets.EncryptionPassword)
 		})
 	}
-	if it.format == "pades" {
+	if it.format == request.PAdES {
 		twofold, err := x.twofold(ctx, it.Index, d)
 		if err != nil {
 			return err
@@ -185,7 +186,7 @@ func plain(err error) string {
 // check looks at the structure of one document, as far as its format needs.
 func (x *Set) check(it *Item, d *document) error {
 	if d.digest {
-		if it.format == "cades" && x.record.Options.TargetLevel() >= ades.LevelLTA {
+		if it.format == request.CAdES && x.record.Options.TargetLevel() >= ades.LevelLTA {
 			return &ledger.Refusal{Number: fault.NotSignable, Text: "a signature over a digest cannot reach LTA: its archive time-stamp needs the document"}
 		}
 		b, err := sourceBytes(d.src, 64)
@@ -194,11 +195,11 @@ func (x *Set) check(it *Item, d *document) error {
 	}
 	var err error
 	switch it.format {
-	case "pades":
+	case request.PAdES:
 		if it.Media != mediaPDF {
 			return &ledger.Refusal{Number: fault.NotSignable, Text: fmt.Sprintf("inputDocuments[%d] is not a PDF", it.Index)}
 		}
-	case "xades":
+	case request.XAdES:
 		if p := x.record.Options.Packaging; p == "enveloped" && !xades.LooksLikeXML(d.src) {
 			err = xades.ErrNotXML
 		}
@@ -288,7 +289,7 @@ func (x *Set) batchItem(ctx context.Context, d *document) (*Item, error) {
 	}
 	it := x.newItem(d)
 	err := x.check(it, d)
-	if err == nil && it.format == "pades" {
+	if err == nil && it.format == request.PAdES {
 		var twofold bool
 		if twofold, err = x.twofold(ctx, it.Index, d); twofold && err == nil {
 			err = x.bounded(ctx, func(ctx context.Context) error {
@@ -309,15 +310,16 @@ func (x *Set) batchItem(ctx context.Context, d *document) (*Item, error) {
 func (x *Set) validateSeveral(ctx context.Context) error {
 	r := x.record
 	r.Type = x.commonFormat()
-	if r.Type == "pkcs1" {
-		return x.validatePKCS1()
+	several := r.Type.Several()
+	if several == request.Each {
+		return x.validateEach()
 	}
 	it := &Item{format: r.Type, Label: r.Title}
 	x.Items = []*Item{it}
-	switch r.Type {
-	case "pades":
+	switch several {
+	case request.Merged:
 		return x.merge(ctx, it)
-	case "xades", "jades":
+	case request.Together:
 		return x.gather(ctx, it)
 	}
 	if p := r.Options.Packaging; p == "asic-e" || p == "asic-s" {
@@ -334,14 +336,14 @@ func (x *Set) gather(ctx context.Context, it *Item) error {
 }
 
 // commonFormat of several documents: pades or xades if all are such.
-func (x *Set) commonFormat() string {
+func (x *Set) commonFormat() request.SignatureType {
 	if f := x.record.Asked(); f != "" {
 		return f
 	}
 	format := x.docs[0].format
 	for _, d := range x.docs[1:] {
 		if d.format != format {
-			return "cades"
+			return request.CAdES
 		}
 	}
 	return format
@@ -349,7 +351,7 @@ func (x *Set) commonFormat() string {
 
 // KnownFormat is what can be said of a record's format when its work ends
 // early; empty where a document was never seen.
-func (x *Set) KnownFormat() string {
+func (x *Set) KnownFormat() request.SignatureType {
 	if f := x.record.Asked(); f != "" {
 		return f
 	}
@@ -364,7 +366,7 @@ func (x *Set) KnownFormat() string {
 	return x.commonFormat()
 }
 
-func (x *Set) validatePKCS1() error {
+func (x *Set) validateEach() error {
 	for _, d := range x.docs {
 		it := x.newItem(d)
 		if err := x.check(it, d); err != nil {

@@ -276,7 +276,7 @@ func (r *Record) waits(format string, updated int64) bool {
 	if r.State == WaitValidation {
 		format, updated = "", store.Millis(r.CreatedAt)
 	}
-	return r.Achieved == "" && r.Signer == nil && r.Tally.Of == 0 && r.ErrorNumber == 0 && r.ErrorMessage == "" && r.Type == format && store.Millis(r.UpdatedAt) == updated
+	return r.Achieved == "" && r.Signer == nil && r.Tally.Of == 0 && r.ErrorNumber == 0 && r.ErrorMessage == "" && string(r.Type) == format && store.Millis(r.UpdatedAt) == updated
 }
 
 const selectIntents = `select id, signature_id, account_id, certificate_id, position, digest, outcome, created_at, finished_at from signing_intents where signature_id `

@@ -94,7 +94,7 @@ func (e *Events) Validated(fetched []*File) []audit.Event {
 			all = append(all, e.inputEvent(f))
 		}
 	}
-	now := validated{Type: r.Type, UpdatedAt: store.Millis(r.UpdatedAt)}
+	now := validated{Type: string(r.Type), UpdatedAt: store.Millis(r.UpdatedAt)}
 	if v := r.Validated; v != nil {
 		detail := detailOf(v)
 		now.fileDetail = &detail
@@ -146,7 +146,7 @@ type ending struct {
 // ended is the digest of what never changes after the end of a record. One in
 // ERROR may keep more or fewer of its documents.
 func (r *Record) ended() string {
-	all := []any{string(r.State), r.Type, r.Achieved, r.ErrorNumber, r.ErrorMessage, store.Millis(r.UpdatedAt)}
+	all := []any{string(r.State), string(r.Type), r.Achieved, r.ErrorNumber, r.ErrorMessage, store.Millis(r.UpdatedAt)}
 	if r.State == Done {
 		all = append(all, r.Signer)
 		for _, f := range r.files() {

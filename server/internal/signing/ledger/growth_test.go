@@ -364,7 +364,7 @@ func (g *grown) complete(t *testing.T) {
 	for _, f := range filters() {
 		var want, got []string
 		for _, r := range every {
-			if (f.State == "" || r.State == f.State) && (f.CertificateType == "" || r.CertificateType == f.CertificateType) && (f.Type == "" || r.Type == f.Type) {
+			if (f.State == "" || r.State == f.State) && (f.CertificateType == "" || r.CertificateType == f.CertificateType) && (f.Type == "" || string(r.Type) == f.Type) {
 				want = append(want, r.ID)
 			}
 		}

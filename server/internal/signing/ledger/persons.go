@@ -213,7 +213,7 @@ func AskAct(ctx context.Context, tx *store.Tx, r *Record, otherwise error) error
 // StoreSentOut is the step after validation of a record that people sign. Nothing is queued
 // until one of them acts.
 func StoreSentOut(ctx context.Context, tx *store.Tx, r *Record, lease string) error {
-	return transition(ctx, tx, r, lease, WaitSigners, `signature_type = $5, secret = $6, lease_by = '', lease_until = 0, starts = 0, failures = 0`, r.Type, r.Secret)
+	return transition(ctx, tx, r, lease, WaitSigners, `signature_type = $5, secret = $6, lease_by = '', lease_until = 0, starts = 0, failures = 0`, string(r.Type), r.Secret)
 }
 
 // StoreActed ends an act and releases the lease that it was made under; what else waits is

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +24,7 @@ type Record struct {
 	CertificateType      string
 	CertificateID        string
 	State                State
-	Type                 string // cades, …; empty until known
+	Type                 request.SignatureType // empty until known
 	Options              request.Options
 	Title, Description   string
 	ErrorNumber          fault.Code
@@ -235,7 +233,7 @@ func (s *Ledger) Insert(ctx context.Context, tx *store.Tx, r *Record) error {
 	err = tx.Later(ctx, `insert into signatures (id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type,
 			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, starts, created_at, updated_at, results, turn)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $27, `+turn+`)`,
-		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), r.Type,
+		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), string(r.Type),
 		options, r.Title, r.Description, r.ErrorNumber, r.ErrorMessage, r.Secret, target, r.ChargeID, r.Approval,
 		store.Millis(r.ApprovalUntil), store.Millis(r.FilesUntil), r.LeaseBy, store.Millis(r.LeaseUntil), starts, store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt), weight, results)
 	if err != nil {
@@ -282,7 +280,7 @@ func (f Filter) page() store.Page { return store.Page{After: f.After, Skip: f.Sk
 
 // What a record may say of its format and its certificate.
 var (
-	recordTypes      = append([]string{""}, slices.Sorted(maps.Keys(request.LibraryFormats))...)
+	recordTypes      = append([]string{""}, request.Formats()...)
 	certificateTypes = []string{"EU-QES_automatic", "EU-QES_otp", "EU-QES_eseal", request.SES, request.AES}
 )
 
@@ -362,11 +360,11 @@ func like(piece string) string {
 // WrittenAnew says whether what was signed is a copy of a PDF that could be read in
 // more than one way.
 func (r *Record) WrittenAnew() bool {
-	return r.Type == "pades" && len(r.Inputs) == 1 && !r.ByPeople() && !r.Options.EncryptAny && r.Validated != nil && r.Validated.SHA256 != r.Inputs[0].SHA256
+	return r.Type == request.PAdES && len(r.Inputs) == 1 && !r.ByPeople() && !r.Options.EncryptAny && r.Validated != nil && r.Validated.SHA256 != r.Inputs[0].SHA256
 }
 
 // Asked is the format that the caller named; empty where none was.
-func (r *Record) Asked() string { return r.Options.Asked }
+func (r *Record) Asked() request.SignatureType { return r.Options.Asked }
 
 // Fault is why a record ended in error.
 func (r *Record) Fault() *fault.Error { return &fault.Error{Code: r.ErrorNumber, Text: r.ErrorMessage} }

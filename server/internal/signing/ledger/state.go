@@ -114,7 +114,7 @@ func StoreValidated(ctx context.Context, tx *store.Tx, r *Record, lease string) 
 	if r.Approval == ApprovalWaiting {
 		set += `, lease_by = '', lease_until = 0`
 	}
-	return transition(ctx, tx, r, lease, WaitSign, set, r.Type, r.Secret)
+	return transition(ctx, tx, r, lease, WaitSign, set, string(r.Type), r.Secret)
 }
 
 // StoreEnd ends a record in the state that it has in memory, DONE or ERROR.
@@ -125,9 +125,9 @@ func StoreEnd(ctx context.Context, tx *store.Tx, r *Record, lease string) error 
 		return err
 	}
 	if r.State == Done {
-		return transition(ctx, tx, r, lease, Done, `signature_type = $5, achieved_level = $6, signer = $7, results = $8`+over, r.Type, r.Achieved, storedSigner(r.Signer), results)
+		return transition(ctx, tx, r, lease, Done, `signature_type = $5, achieved_level = $6, signer = $7, results = $8`+over, string(r.Type), r.Achieved, storedSigner(r.Signer), results)
 	}
-	return transition(ctx, tx, r, lease, Error, `error_number = $5, error_message = $6, signature_type = $7, results = $8`+over, r.ErrorNumber, r.ErrorMessage, r.Type, results)
+	return transition(ctx, tx, r, lease, Error, `error_number = $5, error_message = $6, signature_type = $7, results = $8`+over, r.ErrorNumber, r.ErrorMessage, string(r.Type), results)
 }
 
 var leaseOn = `update signatures set lease_until = $1 where id = $2 and ` + only(`lease_by = $3 and state = $4 and approval in ('', 'APPROVED')`)

@@ -62,9 +62,9 @@ type Options struct {
 	Timezone        string       `json:"timezone" for:"pades" max:"64" rule:"zone" default:"UTC" doc:"IANA name: of the times shown in a visible signature"`
 	Batch           bool         `json:"batch" for:"cades pades xades jades pkcs1" doc:"sign each document on its own: a zip in input order with report.json"`
 
-	Asked    string `json:"askedType" option:"-"`          // signatureType of the request; never shown
-	Certify  bool   `json:"certify,omitempty" option:"-"`  // pades: the first signature certifies the document (DocMDP, 2)
-	Embedded bool   `json:"embedded,omitempty" option:"-"` // cades over a digest: a CMS that a PDF will hold
+	Asked    SignatureType `json:"askedType" option:"-"`          // signatureType of the request; never shown
+	Certify  bool          `json:"certify,omitempty" option:"-"`  // pades: the first signature certifies the document (DocMDP, 2)
+	Embedded bool          `json:"embedded,omitempty" option:"-"` // cades over a digest: a CMS that a PDF will hold
 
 	People *PeopleOptions `json:"people,omitempty" option:"-"` // nil: a certificate signs
 }
@@ -369,11 +369,11 @@ func HashOf(name string) crypto.Hash {
 // Echo is what a record shows of the options: those that have an effect in its
 // format, and the level that was reached. Until the format is known, the two
 // that always have.
-func (o *Options) Echo(format, achieved string) map[string]any {
+func (o *Options) Echo(format SignatureType, achieved string) map[string]any {
 	out := map[string]any{}
 	values := reflect.ValueOf(o).Elem()
 	for _, row := range OptionTable {
-		if !row.Secret && (len(row.Formats) == 0 || slices.Contains(row.Formats, format)) {
+		if !row.Secret && (len(row.Formats) == 0 || slices.Contains(row.Formats, string(format))) {
 			out[row.Name] = echo(values.Field(row.field))
 		}
 	}
@@ -408,11 +408,70 @@ func echo(v reflect.Value) any {
 	return v.Interface()
 }
 
-// LibraryFormats are the formats by their names on the wire.
-var LibraryFormats = map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "jades": ades.JAdES, "pkcs1": ades.PKCS1}
+// SignatureType is a format by its name on the wire (signatureType); empty where none is known yet.
+type SignatureType string
 
-// Formats lists their names.
-func Formats() []string { return slices.Sorted(maps.Keys(LibraryFormats)) }
+// The signature types.
+const (
+	CAdES SignatureType = "cades"
+	PAdES SignatureType = "pades"
+	XAdES SignatureType = "xades"
+	JAdES SignatureType = "jades"
+	PKCS1 SignatureType = "pkcs1"
+)
+
+// Several is what becomes of several documents in one request that is no batch.
+type Several int
+
+// What becomes of them.
+const (
+	Zipped   Several = iota // a zip is signed
+	Together                // one signature is over all of them
+	Merged                  // into one document
+	Each                    // each is signed
+)
+
+// signatureTypes has what the service knows of each.
+var signatureTypes = map[SignatureType]struct {
+	format  ades.Format
+	several Several
+	digest  bool // a digest can be signed
+}{
+	CAdES: {ades.CAdES, Zipped, true},
+	PAdES: {ades.PAdES, Merged, false},
+	XAdES: {ades.XAdES, Together, false},
+	JAdES: {ades.JAdES, Together, false},
+	PKCS1: {ades.PKCS1, Each, true},
+}
+
+// Format is that of the library; empty for a type that there is not.
+func (t SignatureType) Format() ades.Format { return signatureTypes[t].format }
+
+// Several is what becomes of several documents.
+func (t SignatureType) Several() Several { return signatureTypes[t].several }
+
+// Digest reports whether a digest can be signed.
+func (t SignatureType) Digest() bool { return signatureTypes[t].digest }
+
+// TypeOf is the type of a format of the library; CAdES if it has none of its own.
+func TypeOf(f ades.Format) SignatureType {
+	for t, facts := range signatureTypes {
+		if facts.format == f {
+			return t
+		}
+	}
+	return CAdES
+}
+
+// Formats lists the names of the types.
+func Formats() []string {
+	var names []string
+	for t := range signatureTypes {
+		names = append(names, string(t))
+	}
+	slices.Sort(names)
+	return names
+}
 
 // ChooseLanguage fills in that of a visible signature: the caller's, else that of
 // the country in the certificate.

@@ -64,7 +64,7 @@ func TestOptionTables(t *testing.T) {
 				t.Errorf("%+v has no name, type or meaning", o)
 			}
 			for _, f := range o.Formats {
-				if LibraryFormats[f] == "" {
+				if SignatureType(f).Format() == "" {
 					t.Errorf("%s: format %q", o.Name, f)
 				}
 			}
@@ -133,7 +133,7 @@ func TestEcho(t *testing.T) {
 	}
 	count := map[string]int{"": 2, "cades": 16, "pades": 20, "xades": 18, "jades": 14, "pkcs1": 5}
 	for format, n := range count {
-		shown := o.Echo(format, "")
+		shown := o.Echo(SignatureType(format), "")
 		if len(shown) != n {
 			t.Errorf("%q shows %d options, want %d: %v", format, len(shown), n, shown)
 		}

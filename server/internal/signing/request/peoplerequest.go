@@ -415,7 +415,7 @@ func (p *peopleParser) options(v jsontext.Value, from *Stored) (Options, error) 
 		return o, fault.New(fault.BadOption, "options.level is one of B, T, LT, LTA for signatures of people")
 	}
 	used := DefaultOptions()
-	used.Level, used.Hash, used.Timezone, used.WithTimestamp, used.AsyncValidation, used.Asked, used.People = o.Level, o.Hash, o.Timezone, o.WithTimestamp, true, "pades", own
+	used.Level, used.Hash, used.Timezone, used.WithTimestamp, used.AsyncValidation, used.Asked, used.People = o.Level, o.Hash, o.Timezone, o.WithTimestamp, true, PAdES, own
 	return used, nil
 }
 

@@ -34,7 +34,7 @@ type Request struct {
 	OTPDevice   int // that the one-time password is from; zero or less: the only one
 	Title       string
 	Description string
-	Type        string // cades, pades, xades, pkcs1; empty: by content
+	Type        SignatureType // empty: by content
 	Options     Options
 	Callback    *callback.Target
 }
@@ -192,8 +192,8 @@ func (p *parser) words(r *Request, m map[string]jsontext.Value) error {
 		}
 	}
 	if v := m["signatureType"]; !absent(v) {
-		if p.spool.Unmarshal(v, &r.Type) != nil || LibraryFormats[r.Type] == "" {
-			return fault.New(fault.BadSignatureType, "%s", hint.OneOf("signatureType", r.Type, Formats()))
+		if p.spool.Unmarshal(v, &r.Type) != nil || r.Type.Format() == "" {
+			return fault.New(fault.BadSignatureType, "%s", hint.OneOf("signatureType", string(r.Type), Formats()))
 		}
 	}
 	return nil
@@ -376,7 +376,7 @@ func (p *parser) decode(t upload.Text) (ades.Source, error) {
 // checkJSON judges what JSON signatures cannot be.
 func (r *Request) checkJSON() error {
 	switch o := &r.Options; {
-	case r.Type != "jades":
+	case r.Type != JAdES:
 		return nil
 	case o.Serialization == "compact" && o.TargetLevel() > ades.LevelB:
 		return fault.New(fault.BadOption, "options.serialization compact goes with level B only")
@@ -404,10 +404,10 @@ func (r *Request) checkDigests() error {
 	if digests == 0 {
 		return nil
 	}
-	if r.Type != "" && r.Type != "cades" && r.Type != "pkcs1" {
+	if r.Type != "" && !r.Type.Digest() {
 		return fault.New(fault.BadSignatureType, "a digest can be signed as cades or pkcs1, not as %s", r.Type)
 	}
-	if len(r.Inputs) > 1 && !r.Options.Batch && r.Type != "pkcs1" {
+	if len(r.Inputs) > 1 && !r.Options.Batch && r.Type.Several() != Each {
 		return fault.New(fault.BadDocuments, "a digest among several documents can be signed only with options.batch or as pkcs1")
 	}
 	return nil
