@@ -155,7 +155,7 @@ server/internal/memory/memorytest
 server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store server/internal/billing server/internal/money server/internal/remote
 server/internal/doctor      tsl internal/pkix server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/mail server/internal/publication server/internal/signing server/internal/store server/internal/signing/ledger server/internal/signing/request server/internal/remote server/internal/sentence
 server                      internal/draw internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
-server/servertest           server/internal/disk
+server/servertest           internal/await server/internal/disk
 server/servertest/sitetest  . ades adestest internal/* server server/internal/* server/servertest test/*
 
 cmd/rogito                  . ades adestest asic cades jades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/message internal/pec internal/visible internal/version internal/redact internal/fetch report/paper

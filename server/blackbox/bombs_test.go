@@ -234,7 +234,7 @@ func (s *bombed) order(identification string) string {
 func TestBombsEverywhere(t *testing.T) {
 	await.All(t)
 	s := &bombed{t: t}
-	s.signer = &signer{n: newNode(t, storage{Data: t.TempDir()}), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	s.signer = &signer{n: newNode(t, sandboxed(t)), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	s.web = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if doc, ok := s.docs.Load(r.URL.Path); ok {
 			_, _ = w.Write(doc.([]byte))

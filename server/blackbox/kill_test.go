@@ -29,7 +29,7 @@ func rounds() int {
 // all, and the books agree.
 func TestKill(t *testing.T) {
 	await.All(t)
-	t.Run("sqlite", func(t *testing.T) { killing(t, newNode(t, storage{Data: t.TempDir()})) })
+	t.Run("sqlite", func(t *testing.T) { killing(t, newNode(t, sandboxed(t))) })
 	t.Run("postgres", func(t *testing.T) {
 		killing(t, newNode(t, storage{Data: t.TempDir(), Database: storetest.Postgres(t)}))
 	})

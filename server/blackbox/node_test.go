@@ -84,8 +84,17 @@ type storage struct {
 
 // onEngine is the storage of a test that runs on each engine.
 func onEngine(t testing.TB, e storetest.Engine) storage {
-	cfg := e.Config(t)
-	return storage{Data: cfg.Data, Database: cfg.Database}
+	if cfg := e.Config(t); cfg.Database != "" {
+		return storage{Data: cfg.Data, Database: cfg.Database}
+	}
+	return sandboxed(t)
+}
+
+// sandboxed is a folder with the copy of a sandbox.
+func sandboxed(t testing.TB) storage {
+	cfg := storage{Data: t.TempDir()}
+	servertest.Sandbox(t, cfg.Data)
+	return cfg
 }
 
 // newNode prepares a process on a store; start starts it.

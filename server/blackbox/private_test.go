@@ -29,7 +29,7 @@ func private(size int) []byte { return bytes.Repeat([]byte(canary), size/len(can
 // the documents, films and pictures that it brought; and nothing in clear is on
 // disk, not after kill -9 either.
 func TestPrivateFiles(t *testing.T) {
-	n := newNode(t, storage{Data: t.TempDir()})
+	n := newNode(t, sandboxed(t))
 	tmp := t.TempDir()
 	n.env = append(n.env, "TMPDIR="+tmp)
 	n.start()

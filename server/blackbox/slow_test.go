@@ -234,9 +234,9 @@ func (a *slowness) streams(c net.Conn, method, path string) {
 func TestSlowClients(t *testing.T) {
 	await.All(t)
 	soak := os.Getenv("ROGITO_TEST_SOAK") != ""
-	few := newNode(t, storage{Data: t.TempDir()})
+	few := newNode(t, sandboxed(t))
 	few.env = append(few.env, "ROGITO_LIMITS_CONNECTIONS=100")
-	secure := newNode(t, storage{Data: t.TempDir()})
+	secure := newNode(t, sandboxed(t))
 	l := newLines(t)
 	secure.args = append(secure.args, "--tls-cert", filepath.Join(l.dir, "server.pem"), "--tls-key", filepath.Join(l.dir, "server.key"))
 	secure.secure = &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // a test's own certificate
@@ -247,7 +247,7 @@ func TestSlowClients(t *testing.T) {
 		attack(t, secure, "all over TLS", slowSecurely, 10, 3*time.Second)
 		return
 	}
-	plain := newNode(t, storage{Data: t.TempDir()})
+	plain := newNode(t, sandboxed(t))
 	plain.start()
 	for _, name := range slices.Sorted(maps.Keys(slowClients)) {
 		attack(t, plain, name, map[string]slowClient{name: slowClients[name]}, 300, 12*time.Second)

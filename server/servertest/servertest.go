@@ -3,6 +3,7 @@
 package servertest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/disk"
 )
 
@@ -82,12 +84,90 @@ func build(tags, path string) error {
 	return nil
 }
 
+// compile leaves out what debuggers read, as make build does: that is a third of the linker's time.
 func compile(tags, path string) error {
-	cmd := exec.Command("go", "build", "-tags", tags, "-o", path, "rogito.dev/rogito/cmd/rogito")
+	cmd := exec.Command("go", "build", "-tags", tags, "-ldflags", "-s -w", "-o", path, "rogito.dev/rogito/cmd/rogito")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return nil
+}
+
+// sandbox is the data folder that the first start of the binary made in this process.
+var sandbox struct {
+	sync.Once
+	dir string
+	err error
+}
+
+// Sandbox fills an empty data folder with a copy of a sandbox, made once in this process: most of
+// what a first start takes are keys and the schema of the database, half a second of processor.
+// Tests of the first start, or of settings that it looks at, have one of their own.
+func Sandbox(t testing.TB, data string) {
+	t.Helper()
+	binary := Binary(t)
+	sandbox.Do(func() {
+		if sandbox.dir, sandbox.err = os.MkdirTemp("", "rogito-sandbox-"); sandbox.err == nil {
+			sandbox.err = firstStart(binary, sandbox.dir)
+		}
+	})
+	err := sandbox.err
+	if err == nil {
+		err = CopyData(data, sandbox.dir)
+	}
+	if err != nil {
+		t.Fatalf("make a sandbox: %v", err)
+	}
+}
+
+// firstStart starts the binary in an empty folder, and ends it.
+func firstStart(binary, data string) error {
+	addr, err := Address()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), await.Limit)
+	defer cancel()
+	cmd := exec.Command(binary, "serve", "--listen", addr, "--data", data)
+	cmd.Env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_TRUST_LISTS=false")
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait(); cancel() }()
+	if Ready(ctx, "http://"+addr) == nil {
+		_ = cmd.Process.Signal(os.Interrupt)
+	} else {
+		_ = cmd.Process.Kill()
+	}
+	if err := <-ended; err != nil {
+		return fmt.Errorf("%w: %s", err, log.Bytes())
+	}
+	return nil
+}
+
+// CopyData copies a data folder of a server that has ended, with the modes of its files.
+func CopyData(to, from string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	// CopyFS leaves the modes of files to the umask.
+	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		return os.Chmod(filepath.Join(to, name), info.Mode().Perm())
+	})
 }
 
 // Binary is Build for a test.
@@ -100,12 +180,13 @@ func Binary(t testing.TB, tags ...string) string {
 	return path
 }
 
-// Clean removes what Build has made, at the end of a TestMain.
+// Clean removes what Build and Sandbox have made, at the end of a TestMain.
 func Clean() {
 	built.Lock()
 	defer built.Unlock()
 	_ = os.RemoveAll(built.dir)
 	built.dir, built.paths = "", nil
+	_ = os.RemoveAll(sandbox.dir)
 }
 
 // Address is one of this machine that nothing listens on.

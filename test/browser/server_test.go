@@ -55,17 +55,22 @@ type server struct {
 	PID int
 }
 
-// startServer starts a sandbox with an empty folder; env are further settings
-// (ROGITO_…=…).
+// startServer starts a sandbox: the copy of one, or with further settings (ROGITO_…=…) in an
+// empty folder.
 func startServer(t testing.TB, env ...string) *server {
 	t.Helper()
-	return startServerIn(t, t.TempDir(), env...)
+	theBrowser(t) // without one there is nothing to serve
+	data := t.TempDir()
+	if len(env) == 0 {
+		servertest.Sandbox(t, data)
+	}
+	return startServerIn(t, data, env...)
 }
 
 // startServerIn starts a server on a folder.
 func startServerIn(t testing.TB, data string, env ...string) *server {
 	t.Helper()
-	theBrowser(t) // without one there is nothing to serve
+	theBrowser(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -198,7 +198,7 @@ func TestBombs(t *testing.T) {
 	answered.Add(1)
 	go func() {
 		defer answered.Done()
-		for left.Load() > 0 {
+		for ; left.Load() > 0; await.Pause() {
 			if v := s.overHTTP(t, specimen{name: "another caller", data: good}); v.OverallVerified {
 				served++
 			} else {

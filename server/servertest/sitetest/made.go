@@ -5,51 +5,62 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"sync"
 	"testing"
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/server/internal/store/storetest"
 	"rogito.dev/rogito/server/servertest"
 )
 
-// made is the data folder of a sandbox, made once by this process. Most of what a first
+// madeFolder is the data folder of a sandbox, made once by this process. Most of what a first
 // start takes is the RSA key of its certificate and the schema of its database, so sites
 // are given copies of it.
-var made struct {
-	sync.Once
+type madeFolder struct {
 	dir string
 	err error
 }
 
-// temp is the folder for it: a test may have changed the variable by the time that it is made.
+// One is all in its folder; of the other the database is on PostgreSQL, and there is one for
+// each server of it that storetest starts.
+var (
+	made, madeBeside madeFolder
+	once             sync.Once // for the first
+)
+
+// temp is the folder for them: a test may have changed the variable by the time that one is made.
 var temp = os.TempDir()
 
-// makeSandbox starts a server in a new folder, and ends it.
-func makeSandbox(dir string) (err error) {
+// make starts a server in a new folder, and ends it.
+func (m *madeFolder) make(database string) {
+	if m.dir, m.err = os.MkdirTemp(temp, "rogito-sandbox-"); m.err != nil {
+		return
+	}
 	cfg := TestDefaults()
-	cfg.Listen, cfg.Data, cfg.Limits.Reserve = "127.0.0.1:0", dir, -1
+	cfg.Listen, cfg.Data, cfg.Limits.Reserve = "127.0.0.1:0", m.dir, -1
+	if database != "" {
+		cfg.Database = database
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), await.Limit)
 	defer cancel()
 	log := &lockedBuffer{}
 	ready := false
-	err = server.Run(ctx, cfg, server.Streams{Out: log, Err: log, Ready: func(string) { ready = true; cancel() }})
+	err := server.Run(ctx, cfg, server.Streams{Out: log, Err: log, Ready: func(string) { ready = true; cancel() }})
 	if err == nil && !ready {
 		err = errors.New("it was not ready")
 	}
 	if err != nil {
-		return fmt.Errorf("make a sandbox: %w: %s", err, log)
+		m.err = fmt.Errorf("make a sandbox: %w: %s", err, log)
 	}
-	return nil
 }
 
 // clean removes what was made, at the end of [Main].
 func clean() {
 	servertest.Clean()
-	if made.dir != "" {
-		_ = os.RemoveAll(made.dir)
+	for _, m := range []*madeFolder{&made, &madeBeside} {
+		_ = os.RemoveAll(m.dir)
 	}
 }
 
@@ -63,10 +74,54 @@ func Fresh(c *server.Config) {
 	c.Listen, c.PublicURL = addr, "http://"+addr
 }
 
-// copySandbox fills an empty data folder with the copy of a sandbox, where the first start of
-// a server of this configuration would make the same one but for its address.
-func copySandbox(t *testing.T, c *server.Config) {
+// fill gives a site its database, a new one on PostgreSQL if it asks for that, and a copy of a
+// sandbox where the first start of a server of this configuration would make the same one but
+// for its address.
+func fill(t *testing.T, c *server.Config, postgres bool) {
 	t.Helper()
+	same := usual(c) && empty(t, c.Data)
+	if postgres {
+		if same {
+			c.Database = storetest.FilledPostgres(t, "with_sandbox", func(t testing.TB, url string) {
+				t.Helper()
+				_ = os.RemoveAll(madeBeside.dir) // of a PostgreSQL that has ended
+				if madeBeside.make(url); madeBeside.err != nil {
+					t.Fatal(madeBeside.err)
+				}
+			})
+			if c.Database != "" {
+				madeBeside.copy(t, c.Data)
+				return
+			}
+		}
+		c.Database = storetest.Postgres(t)
+		return
+	}
+	if same {
+		fillFolder(t, c.Data)
+	}
+}
+
+// fillFolder fills an empty data folder with the copy of a sandbox.
+func fillFolder(t *testing.T, dir string) {
+	t.Helper()
+	once.Do(func() { made.make("") })
+	made.copy(t, dir)
+}
+
+func (m *madeFolder) copy(t *testing.T, to string) {
+	t.Helper()
+	err := m.err
+	if err == nil {
+		err = servertest.CopyData(to, m.dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// usual says that a first start finds nothing unusual in a configuration.
+func usual(c *server.Config) bool {
 	plain := TestDefaults()
 	same := *c
 	// These the first start does not look at.
@@ -75,38 +130,7 @@ func copySandbox(t *testing.T, c *server.Config) {
 	same.Log, same.Jobs, same.CSC = plain.Log, plain.Jobs, plain.CSC
 	same.Signing = plain.Signing
 	same.Signing.PKCS11, same.Signing.Levels = c.Signing.PKCS11, c.Signing.Levels
-	if !reflect.DeepEqual(same, plain) || !empty(t, c.Data) {
-		return
-	}
-	made.Do(func() {
-		if made.dir, made.err = os.MkdirTemp(temp, "rogito-sandbox-"); made.err == nil {
-			made.err = makeSandbox(made.dir)
-		}
-	})
-	if made.err != nil {
-		t.Fatal(made.err)
-	}
-	if err := os.CopyFS(c.Data, os.DirFS(made.dir)); err != nil {
-		t.Fatal(err)
-	}
-	// CopyFS leaves the modes of files to the umask.
-	err := filepath.WalkDir(made.dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		to, err := filepath.Rel(made.dir, path)
-		if err != nil {
-			return err
-		}
-		return os.Chmod(filepath.Join(c.Data, to), info.Mode().Perm())
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return reflect.DeepEqual(same, plain)
 }
 
 // empty says that nothing is in a folder but what tests share.

@@ -40,6 +40,9 @@ func NewProgram(t *testing.T, database string) *Program {
 		t.Fatal(err)
 	}
 	p := &Program{T: t, bin: servertest.Binary(t, "faults"), Data: t.TempDir(), Addr: addr}
+	if database == "" {
+		fillFolder(t, p.Data)
+	}
 	drawtest.Share(t, p.Data)
 	p.Args = []string{"serve", "--listen", p.Addr, "--data", p.Data}
 	if database != "" {

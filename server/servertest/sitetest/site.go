@@ -32,7 +32,6 @@ import (
 	"rogito.dev/rogito/server/internal/identify/identifytest"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/pages/enrol"
-	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
 func (s *Site) Credit() float64 {
@@ -73,13 +72,16 @@ func (r *Record) Number() int {
 func EachEngine(t *testing.T, test func(t *testing.T, s *Site), change ...func(*server.Config)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, NewSite(t, change...)) })
-	t.Run("postgres", func(t *testing.T) {
-		db := storetest.Postgres(t)
-		test(t, NewSite(t, append(change, func(c *server.Config) { c.Database = db })...))
-	})
+	t.Run("postgres", func(t *testing.T) { test(t, newSite(t, true, change)) })
 }
 
 func NewSite(t *testing.T, change ...func(*server.Config)) *Site {
+	t.Helper()
+	return newSite(t, false, change)
+}
+
+// newSite starts a server, on a new database of PostgreSQL if it is asked for.
+func newSite(t *testing.T, postgres bool, change []func(*server.Config)) *Site {
 	t.Helper()
 	dir := t.TempDir()
 	var cfg server.Config
@@ -89,7 +91,7 @@ func NewSite(t *testing.T, change ...func(*server.Config)) *Site {
 		for _, f := range change {
 			f(c)
 		}
-		copySandbox(t, c)
+		fill(t, c, postgres)
 		if c.Data == dir {
 			drawtest.Share(t, dir)
 		}

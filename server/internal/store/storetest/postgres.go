@@ -28,7 +28,28 @@ func Postgres(t testing.TB) string {
 		return newDatabase(t, base, "template1")
 	}
 	c := cluster.acquire(t)
-	return newDatabase(t, c.url, c.schema(t))
+	return newDatabase(t, c.url, c.template(t, "with_schema", withSchema))
+}
+
+func withSchema(t testing.TB, url string) {
+	t.Helper()
+	db, err := store.Open(context.Background(), store.Config{Data: t.TempDir(), Database: url, Reserve: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+}
+
+// FilledPostgres is Postgres for tests that begin with the same rows: a copy of the database of
+// that name, which fill filled when it was first asked for. Where ROGITO_TEST_POSTGRES names a
+// server, nothing of the tests stays there: the address is then empty.
+func FilledPostgres(t testing.TB, name string, fill func(t testing.TB, url string)) string {
+	t.Helper()
+	if os.Getenv("ROGITO_TEST_POSTGRES") != "" {
+		return ""
+	}
+	c := cluster.acquire(t)
+	return newDatabase(t, c.url, c.template(t, name, fill))
 }
 
 // EmptyPostgres is Postgres for tests of how a database comes to be: it has no schema.
@@ -95,29 +116,23 @@ type shared struct {
 	users   int
 	url     string
 	dir     string
-	raised  bool // there is a database of the name withSchema
+	filled  map[string]bool // databases that others are copies of
 	process *os.Process
 	gone    chan struct{}
 }
 
-const withSchema = "with_schema"
-
-// schema is the name of the database that others are copies of.
-func (s *shared) schema(t testing.TB) string {
+// template is the name of a database that others are copies of, filled when it is first asked for.
+func (s *shared) template(t testing.TB, name string, fill func(t testing.TB, url string)) string {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.raised {
-		return withSchema
+	if !s.filled[name] {
+		admin(t, s.url, "drop database if exists "+name+" with (force)") // of a try that failed
+		admin(t, s.url, "create database "+name)
+		fill(t, inDatabase(t, s.url, name))
+		s.filled[name] = true
 	}
-	admin(t, s.url, "create database "+withSchema)
-	db, err := store.Open(context.Background(), store.Config{Data: t.TempDir(), Database: inDatabase(t, s.url, withSchema), Reserve: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.Close()
-	s.raised = true
-	return withSchema
+	return name
 }
 
 func (s *shared) acquire(t testing.TB) *shared {
@@ -145,7 +160,7 @@ func (s *shared) release() {
 		_ = s.process.Kill()
 		<-s.gone
 	}
-	s.process, s.raised = nil, false
+	s.process = nil
 	_ = os.RemoveAll(s.dir)
 }
 
@@ -184,7 +199,7 @@ func (s *shared) start(t testing.TB) {
 	if err := startTied(server, gone); err != nil {
 		missing(t, "start PostgreSQL: %v", err)
 	}
-	s.dir, s.process, s.gone = dir, server.Process, gone
+	s.dir, s.process, s.gone, s.filled = dir, server.Process, gone, map[string]bool{}
 	s.url = "postgres://rogito@/postgres?" + url.Values{"host": {dir}}.Encode()
 	if err := s.wait(); err != nil {
 		_ = server.Process.Kill()
