@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
 )
 
 var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -455,4 +457,32 @@ func Example() {
 	s := doc.Signatures[0]
 	fmt.Println(s.Format, s.Intact() == ades.Yes, len(s.Timestamps), "time-stamps")
 	// Output: CAdES true 2 time-stamps
+}
+
+// A content-time-stamp is a signed attribute (EN 319 122-1, 5.2.8). What somebody adds as an unsigned
+// one, with a token that holds evidence, is not as old as the signature.
+func TestUnsignedContentTimestamp(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	signed := raised(t, pki, attached(t, pki.Actor(t, "good"), []byte("text"), pki), ades.LevelT)
+	sum := sha256.Sum256([]byte("text"))
+	token, err := pki.Unit.Stamp(t.Context(), crypto.SHA256, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sd, err := cms.ParseBytes(signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sd.SignerInfos[0], err = sd.SignerInfos[0].AddUnsigned(cms.NewAttribute(oid.AttrContentTimestamp, token)); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := sd.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ts := range read(t, changed).Signatures[0].Timestamps {
+		if ts.Kind != ades.SignatureTimestamp || slices.Contains(ts.Covers, ades.FactID(token)) {
+			t.Errorf("%s time-stamp, covers the added token: %v", ts.Kind, slices.Contains(ts.Covers, ades.FactID(token)))
+		}
+	}
 }

@@ -78,11 +78,13 @@ func (r *reader) timestamps(s *ades.Signature, si *cms.SignerInfo) error {
 	return nil
 }
 
+// collect returns the tokens of a signer. Time-stamps are over the content in signed attributes, and
+// over the signature in unsigned ones; anything else is no time-stamp.
 func collect(si *cms.SignerInfo) []*stamp {
 	var out []*stamp
-	for _, attrs := range [][]cms.Attribute{si.SignedAttrs, si.UnsignedAttrs} {
+	for i, attrs := range [][]cms.Attribute{si.SignedAttrs, si.UnsignedAttrs} {
 		for _, a := range attrs {
-			if _, ok := timestampAttrs[a.OID]; !ok {
+			if kind, ok := timestampAttrs[a.OID]; !ok || (kind == ades.ContentTimestamp) != (i == 0) {
 				continue
 			}
 			for _, v := range a.Values {

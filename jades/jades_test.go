@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/jades"
 )
 
@@ -339,6 +341,46 @@ func TestStampOfReferencesAlone(t *testing.T) {
 		s := doc.Signatures[0]
 		if len(s.Timestamps) != 1 || slices.Contains(s.Timestamps[0].Covers, s.ID) != (name == "sigTst") {
 			t.Errorf("%s: %d time-stamps, covering %v", name, len(s.Timestamps), s.Timestamps[0].Covers)
+		}
+	}
+}
+
+// TestUnprotectedCertificates: an archive time-stamp is over the protected header and the components
+// before it. Certificates in the unprotected header are not under it, and can be added later.
+func TestUnprotectedCertificates(t *testing.T) {
+	pki := newPKI(t)
+	a := pki.Actor(t, "p256")
+	signing := a.Signing(at)
+	own := sha256.Sum256(signing.Certificate.Raw)
+	list := `"x5c":["` + base64.StdEncoding.EncodeToString(signing.Certificate.Raw) + `","` + base64.StdEncoding.EncodeToString(signing.Chain[0].Raw) + `"]`
+	sum := sha256.Sum256(nil)
+	token, err := pki.Unit.Stamp(t.Context(), crypto.SHA256, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"arcTst":{"tstTokens":[{"val":"%s"}]}}`, base64.StdEncoding.EncodeToString(token)))
+	for _, protected := range []bool{true, false} {
+		inside, beside := `,`+list, ``
+		if !protected {
+			inside, beside = ``, list+`,`
+		}
+		head := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"alg":"ES256","x5t#S256":"%s"%s}`, base64.RawURLEncoding.EncodeToString(own[:]), inside))
+		payload := base64.RawURLEncoding.EncodeToString([]byte(text))
+		digest := sha256.Sum256([]byte(head + "." + payload))
+		value, err := a.Key.Sign(rand.Reader, digest[:], crypto.SHA256)
+		if err == nil {
+			value, err = pkix.PlainValue(a.Key.Public(), value)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := read(t, fmt.Appendf(nil, `{"payload":"%s","protected":"%s","header":{%s"etsiU":["%s"]},"signature":"%s"}`,
+			payload, head, beside, archive, base64.RawURLEncoding.EncodeToString(value))).Signatures[0]
+		if s.Intact() != ades.Yes || len(s.Timestamps) != 1 {
+			t.Fatalf("intact %v, %d time-stamps, %v", s.Intact(), len(s.Timestamps), s.Problems)
+		}
+		if proven := slices.Contains(s.Timestamps[0].Covers, ades.FactID(signing.Chain[0].Raw)); proven != protected {
+			t.Errorf("protected %v: the issuer's certificate is proven: %v", protected, proven)
 		}
 	}
 }

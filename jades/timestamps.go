@@ -33,7 +33,7 @@ func (s *sigReader) timestamps() {
 	}
 	seen := covers // what an archive time-stamp would cover at this point
 	for _, e := range s.sig.Evidence {
-		if e.Origin == originHeader {
+		if e.Origin == originHeader && s.head.Get("x5c") != nil { // the protected header is under it
 			seen = append(seen, e.ID())
 		}
 	}
