@@ -63,6 +63,14 @@ func TestSlide(t *testing.T) {
 		{"authority signed with a hash that broke, archived", all, func(j *judge) { j.facts.Certificates["ca"].Signed.Digest = "X" }, ""},
 		{"responder revoked, its answer not archived", nil, responder(2023), report.CertificateChainGeneral},
 		{"responder revoked, its answer archived", all, responder(2023), ""},
+		{"complete list of a delta list not archived", all, func(j *judge) {
+			j.facts.Revocations["leaf"][0].Base = "base"
+			revoke("ca", 2023)(j)
+		}, report.RevokedCANoPOE},
+		{"complete list of a delta list archived", map[string]int{"leaf": 2021, "ca": 2021, "about-leaf": 2021, "about-ca": 2021, "base": 2021}, func(j *judge) {
+			j.facts.Revocations["leaf"][0].Base = "base"
+			revoke("ca", 2023)(j)
+		}, ""},
 		{"answer issued after the archive's bound only", map[string]int{"leaf": 2021, "ca": 2021}, revoke("ca", 2023), report.RevokedCANoPOE},
 	} {
 		j, q := past()

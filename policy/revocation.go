@@ -60,7 +60,7 @@ func (j *judge) revocation(q inquiry) revocationVerdict {
 			v.future = true
 			continue
 		}
-		if good && !j.existedBefore(r.ID, q.c) {
+		if good && (!j.existedBefore(r.ID, q.c) || r.Base != "" && !j.existedBefore(r.Base, q.c)) {
 			v.unproven = true
 			continue
 		}

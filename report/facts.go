@@ -8,6 +8,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -166,8 +167,10 @@ type Period struct {
 
 // Revocation is one statement about one certificate.
 type Revocation struct {
-	ID         string         `json:"id"`   // FactID of the evidence
-	Kind       string         `json:"kind"` // "ocsp", "crl"
+	ID   string `json:"id"`   // FactID of the evidence
+	Kind string `json:"kind"` // "ocsp", "crl"
+	// Base is the FactID of the complete list that a delta list adds to.
+	Base       string         `json:"base,omitempty"`
 	Origin     string         `json:"origin"`
 	Status     string         `json:"status"` // "good", "revoked", "unknown"
 	RevokedAt  time.Time      `json:"revokedAt,omitzero"`
@@ -187,6 +190,12 @@ type Revocation struct {
 	CoversExpired time.Time `json:"coversExpired,omitzero"`
 	// Reasons that a partial list covers; 0 means all.
 	Reasons uint16 `json:"reasons,omitempty"`
+}
+
+// Lifted reports whether a delta list says that the suspension in this list is over.
+func (r *Revocation) Lifted(all []*Revocation) bool {
+	const certificateHold = 6
+	return r.Reason == certificateHold && slices.ContainsFunc(all, func(d *Revocation) bool { return d.Base == r.ID && d.Status == "good" })
 }
 
 // TrustState is the condition of the trust store.

@@ -99,7 +99,7 @@ func (s *Store) Revoked(ctx context.Context, leaf []byte, others [][]byte, now t
 	}
 	g.leaf(c, 0)
 	for _, r := range facts.Revocations[c.ID()] {
-		if r.Status == "revoked" && !r.Unauthorized && !r.RevokedAt.After(now) {
+		if r.Status == "revoked" && !r.Unauthorized && !r.RevokedAt.After(now) && !r.Lifted(facts.Revocations[c.ID()]) {
 			return r, nil
 		}
 	}
@@ -190,9 +190,11 @@ func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
 		return
 	}
 	best := revs[0]
-	if err := w.addEvidence(cert, best.ID); err != nil {
-		w.lacks(cert, "revocation data", err.Error())
-		return
+	for _, id := range []string{best.ID, best.Base} {
+		if err := w.addEvidence(cert, id); err != nil {
+			w.lacks(cert, "revocation data", err.Error())
+			return
+		}
 	}
 	if signer := w.g.pool.byID[best.Signer]; signer != nil && !best.SignerIsIssuer && depth < responderDepth {
 		w.prove(signer, depth+1)

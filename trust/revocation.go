@@ -3,6 +3,7 @@ package trust
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/memo"
@@ -84,15 +85,11 @@ func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *p
 		if !pool.work.allow(1) {
 			break
 		}
-		if r := s.fromOCSP(cert, issuer, o, pool); r != nil {
-			out = append(out, r)
-		}
+		out = append(out, s.fromOCSP(cert, issuer, o, pool)...)
 	}
 	for _, c := range e.crls {
 		if c.DeltaBase == nil && pool.work.allow(1) {
-			if r := s.fromCRL(cert, issuer, c, e, pool); r != nil {
-				out = append(out, r)
-			}
+			out = append(out, s.fromCRL(cert, issuer, c, e, pool)...)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *report.Revocation) int { return b.ThisUpdate.Compare(a.ThisUpdate) })
@@ -113,33 +110,36 @@ func boundStatements(list []*report.Revocation, w *budget) []*report.Revocation 
 	return out
 }
 
-// fromOCSP returns a response about a certificate if its responder may speak for the issuer (RFC
-// 6960, 4.2.2.2): the issuer itself, a delegated responder, or a status service of a trusted list.
-// Whether that service is of the same provider is judged with the path.
-func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool) *report.Revocation {
-	i := slices.IndexFunc(o.Responses, func(r pkix.SingleResponse) bool { return r.About(cert, issuer) })
-	if i < 0 || o.CriticalUnknown || o.Responses[i].CriticalUnknown {
+// fromOCSP returns what a response says about a certificate if its responder may speak for the
+// issuer (RFC 6960, 4.2.2.2): the issuer itself, a delegated responder, or a status service of a
+// trusted list. Whether that service is of the same provider is judged with the path.
+func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool) (out []*report.Revocation) {
+	about := slices.DeleteFunc(slices.Clone(o.Responses), func(r pkix.SingleResponse) bool { return !r.About(cert, issuer) })
+	if len(about) == 0 || o.CriticalUnknown {
 		return nil
 	}
 	responder, authorized := s.responder(issuer, o, pool)
 	if responder == nil {
 		return nil
 	}
-	r := o.Responses[i]
-	status := r.Status
-	if len(r.CertHash) > 0 && r.CertHashAlgorithm.Available() {
-		if !bytes.Equal(oid.Sum(r.CertHashAlgorithm, cert.Raw), r.CertHash) {
+	pool.add(responder)
+	for _, r := range about {
+		status := r.Status
+		switch {
+		case r.CriticalUnknown:
+			continue
+		case len(r.CertHash) > 0 && r.CertHashAlgorithm.Available() && !bytes.Equal(oid.Sum(r.CertHashAlgorithm, cert.Raw), r.CertHash):
 			status = pkix.StatusUnknown
 		}
+		out = append(out, &report.Revocation{
+			ID: o.id, Kind: "ocsp", Origin: o.origin, Status: string(status),
+			RevokedAt: r.RevokedAt, Reason: r.Reason, ThisUpdate: r.ThisUpdate, NextUpdate: r.NextUpdate, ProducedAt: o.ProducedAt,
+			Algorithm: pkix.Algorithm(o.SignatureAlgorithm, 0, responder.PublicKey),
+			Signer:    responder.ID(), SignerIsIssuer: bytes.Equal(responder.RawSPKI, issuer.RawSPKI),
+			CoversExpired: r.ArchiveCutoff, Unauthorized: !authorized,
+		})
 	}
-	pool.add(responder)
-	return &report.Revocation{
-		ID: o.id, Kind: "ocsp", Origin: o.origin, Status: string(status),
-		RevokedAt: r.RevokedAt, Reason: r.Reason, ThisUpdate: r.ThisUpdate, NextUpdate: r.NextUpdate, ProducedAt: o.ProducedAt,
-		Algorithm: pkix.Algorithm(o.SignatureAlgorithm, 0, responder.PublicKey),
-		Signer:    responder.ID(), SignerIsIssuer: bytes.Equal(responder.RawSPKI, issuer.RawSPKI),
-		CoversExpired: r.ArchiveCutoff, Unauthorized: !authorized,
-	}
+	return out
 }
 
 // responder finds who signed a response, and whether they are authorized by the issuer; an
@@ -201,8 +201,10 @@ func (s *Store) maySpeak(c, issuer *pkix.Certificate, o ocspItem, pool *pool) bo
 // allReasons are the bits of ReasonFlags that a list may omit.
 const allReasons uint16 = 0x1fe
 
-// fromCRL is RFC 5280, 6.3.3 for one complete list, with the available delta lists applied.
-func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, pool *pool) *report.Revocation {
+// fromCRL is RFC 5280, 6.3.3 for one complete list: what it says about a certificate, and what each
+// available delta list makes of that. All are kept, since a delta list does not unsay a revocation
+// for good.
+func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, pool *pool) []*report.Revocation {
 	reasons, inScope := scope(cert, c.CRL)
 	if !inScope || c.CriticalUnknown {
 		return nil
@@ -224,14 +226,22 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 	if !s.apply(r, cert, c, pool.work) {
 		return nil
 	}
+	out := []*report.Revocation{r}
 	for _, d := range e.deltas {
-		if pool.work.allow(1) && deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
-			if s.apply(r, cert, d, pool.work) {
-				r.ThisUpdate, r.NextUpdate, r.ProducedAt = d.ThisUpdate, d.NextUpdate, d.ThisUpdate
-			}
+		if !pool.work.allow(1) || !deltaOf(d.CRL, c.CRL) || !d.ThisUpdate.After(c.ThisUpdate) ||
+			!s.check(d.id+signer.ID(), pool.work, signer, func() bool { return d.CheckSignatureFrom(signer) == nil }) { // both are from one key (6.3.3 (c))
+			continue
 		}
+		changed := *r
+		changed.ID, changed.Base, changed.Origin = d.id, c.id, d.origin
+		changed.ThisUpdate, changed.NextUpdate, changed.ProducedAt = d.ThisUpdate, d.NextUpdate, d.ThisUpdate
+		changed.Algorithm = pkix.Algorithm(d.SignatureAlgorithm, 0, signer.PublicKey)
+		if !s.apply(&changed, cert, d, pool.work) || changed.Status == string(pkix.Good) && changed.Algorithm != r.Algorithm {
+			continue // "good" rests on both
+		}
+		out = append(out, &changed)
 	}
-	return r
+	return out
 }
 
 // memoized parses a value that retains its bytes, once. It returns nil if the value cannot be
@@ -270,7 +280,7 @@ func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w
 	case entry.CriticalUnknown:
 		r.Status = string(pkix.StatusUnknown)
 	case entry.Reason == pkix.ReasonRemoveFromCRL && c.DeltaBase != nil: // only in a delta list (RFC 5280, 5.3.1)
-		r.Status, r.Reason = string(pkix.Good), 0
+		r.Status, r.RevokedAt, r.Reason = string(pkix.Good), time.Time{}, 0
 	default:
 		r.Status, r.RevokedAt, r.Reason = string(pkix.Revoked), entry.RevokedAt, entry.Reason
 	}

@@ -183,7 +183,7 @@ func (m *CNS) judge(facts *report.Facts, card *pkix.Certificate, now time.Time) 
 }
 
 func revoked(all []*report.Revocation) bool {
-	return slices.ContainsFunc(all, func(r *report.Revocation) bool { return r.Status == "revoked" && !r.Unauthorized })
+	return slices.ContainsFunc(all, func(r *report.Revocation) bool { return r.Status == "revoked" && !r.Unauthorized && !r.Lifted(all) })
 }
 
 // files are the chain and the revocation data, as received.
