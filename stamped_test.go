@@ -140,6 +140,27 @@ func TestTimestampAroundProves(t *testing.T) {
 	}
 }
 
+// A time-stamped signature around a document proves that it existed, if the signature is valid: a
+// token is over the signature value, and for another content anybody can make a key under which the
+// value is right.
+func TestSignatureAroundProves(t *testing.T) {
+	for outer, proves := range map[string]bool{"second": true, "unknown-issuer": false} {
+		s := newStage(t)
+		inner, a := s.sign("pades", "p256", ades.LevelB, 0), s.pki.Actor(t, outer)
+		doc := s.signContent("cades", a, a.Signing(s.now), ades.LevelT, inner)
+		s.now = s.now.AddDate(0, 1, 0)
+		s.pki.Revoke(s.pki.Actor(t, "p256"), 1)
+		s.now = s.now.AddDate(0, 0, 1)
+		r, err := s.verifier(true).Verify(context.Background(), bytes.NewReader(doc), rogito.VerifyOptions{Recursive: true})
+		if err != nil || len(r.Conclusions.Signatures) != 2 {
+			t.Fatalf("%s: %v, %d signatures", outer, err, len(r.Conclusions.Signatures))
+		}
+		if c := r.Conclusions.Signatures[1]; c.Proven != proves || (c.Indication == report.TotalPassed) != proves {
+			t.Errorf("in a signature of %s: proven %v, %s %s", outer, c.Proven, c.Indication, c.SubIndication)
+		}
+	}
+}
+
 // Without recursion it is said that a signed document inside was not judged.
 func TestNestedNotJudged(t *testing.T) {
 	s := newStage(t)

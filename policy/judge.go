@@ -79,8 +79,9 @@ func enclosing(layers []*report.Layer, i int) int {
 }
 
 // contentProven returns since when the content of a layer is proven to have existed: by the
-// time-stamps over it, or by those of a matching signature over it. It is zero if nothing proves
-// it, or if the layer holds several files.
+// time-stamps over it, or by those of a valid signature over it. (A token is over the value of a
+// signature, and for another content anybody can make a key under which that value is right.) It is
+// zero if nothing proves it, or if the layer holds several files.
 func (j *judge) contentProven(d *ades.Document, out *report.Conclusions) (since time.Time) {
 	if len(d.Content) != 1 || d.Fits() != ades.Yes {
 		return since
@@ -99,7 +100,7 @@ func (j *judge) contentProven(d *ades.Document, out *report.Conclusions) (since 
 		return since
 	}
 	for _, c := range out.Signatures {
-		if c.Layer == j.layer && c.Proven && c.Signature.Intact() == ades.Yes && c.Signature.ContentIsWhole {
+		if c.Layer == j.layer && c.Proven && c.Indication == report.TotalPassed && c.Signature.ContentIsWhole {
 			older(c.BestTime)
 		}
 	}
