@@ -54,11 +54,7 @@ var settings = map[string][]string{
 var signingCalls = map[string][]string{"csc": {"signatures/signHash"}, "arss": {"signhash"}, "sws": {"signPkcs1", "signPkcs1List"}}
 
 // UnmarshalYAML takes a kind alone as well.
-func (p *Provider) UnmarshalYAML(decode func(any) error) error {
-	var n yaml.Node
-	if err := decode(&n); err != nil {
-		return err
-	}
+func (p *Provider) UnmarshalYAML(n *yaml.Node) error {
 	*p = Provider{}
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&p.Kind)

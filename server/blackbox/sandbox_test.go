@@ -70,7 +70,8 @@ func testSandbox(t *testing.T, w *world) {
 func TestProduction(t *testing.T) {
 	for _, e := range storetest.EmptyEngines() {
 		t.Run(e.Name, func(t *testing.T) {
-			at := onEngine(t, e)
+			cfg := e.Config(t) // empty: there is no sandbox
+			at := storage{Data: cfg.Data, Database: cfg.Database}
 			production(t, &world{t: t, store: at, nodes: []*node{newNode(t, at)}})
 		})
 	}
