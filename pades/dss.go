@@ -56,30 +56,40 @@ func (r *reader) stored(o pdf.Object) {
 	}
 }
 
-// written is the newest revision that wrote a value or anything that it refers to.
-func (r *reader) written(o pdf.Object, depth int) int {
-	const deepest = 8 // a stream with data needs three
+// written is the newest revision that wrote a value or anything that it refers to. It is the newest
+// of all for a value that takes too many steps: hostile references branch without end.
+func (r *reader) written(o pdf.Object) int {
+	newest, steps := len(r.doc.Revisions()), 256 // a stream with data needs ten
 	n := 0
-	switch v := o.(type) {
-	case pdf.Ref:
-		n = r.doc.DefinedIn(v.Num)
-		at, _ := r.doc.Where(v.Num)
-		next, err := r.doc.Get(v)
-		if err != nil || depth == deepest {
-			return len(r.doc.Revisions())
+	var visit func(o pdf.Object)
+	visit = func(o pdf.Object) {
+		if steps--; steps < 0 {
+			n = newest
+			return
 		}
-		n = max(n, r.doc.DefinedIn(at.Stream), r.written(next, depth+1))
-	case pdf.Array:
-		for _, e := range v {
-			n = max(n, r.written(e, depth))
+		switch v := o.(type) {
+		case pdf.Ref:
+			at, _ := r.doc.Where(v.Num)
+			next, err := r.doc.Get(v)
+			if err != nil {
+				n = newest
+				return
+			}
+			n = max(n, r.doc.DefinedIn(v.Num), r.doc.DefinedIn(at.Stream))
+			visit(next)
+		case pdf.Array:
+			for i := 0; i < len(v) && steps >= 0; i++ {
+				visit(v[i])
+			}
+		case *pdf.Dict:
+			for i := 0; i < len(v.Entries) && steps >= 0; i++ {
+				visit(v.Entries[i].Value)
+			}
+		case *pdf.Stream:
+			visit(v.Dict)
 		}
-	case *pdf.Dict:
-		for _, e := range v.Entries {
-			n = max(n, r.written(e.Value, depth))
-		}
-	case *pdf.Stream:
-		return r.written(v.Dict, depth)
 	}
+	visit(o)
 	return n
 }
 
@@ -134,7 +144,7 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey) err
 		for _, o := range list {
 			ref, _ := o.(pdf.Ref)
 			r.stored(o)
-			at := storedStream{k.kind, origin, ref, r.written(o, 0)}
+			at := storedStream{k.kind, origin, ref, r.written(o)}
 			if !ref.IsZero() && r.streams[at] {
 				continue
 			}
