@@ -1,6 +1,8 @@
 package pades
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"rogito.dev/rogito/ades"
@@ -64,5 +66,22 @@ func TestEvidenceIsAsYoungAsItsParts(t *testing.T) {
 		if len(facts.Evidence) == 0 || facts.Evidence[0].Revision != tt.want { // the first is that of the last revision
 			t.Errorf("%s: %+v, want revision %d", name, facts.Evidence, tt.want)
 		}
+	}
+}
+
+// References that branch are not followed without end.
+func TestEvidenceBranches(t *testing.T) {
+	b := newBuilder()
+	b.object(1, "<</Type/Catalog/Pages 2 0 R/DSS 7 0 R>>")
+	b.object(2, "<</Type/Pages/Kids[3 0 R]/Count 1>>")
+	b.object(3, "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]>>")
+	b.object(7, "<</OCSPs[8 0 R]>>")
+	b.object(8, "<</Length 5/X 9 0 R>>\nstream\nfirst\nendstream")
+	for n := 9; n < 18; n++ {
+		b.object(n, "["+strings.Repeat(fmt.Sprintf("%d 0 R ", n+1), 100)+"]")
+	}
+	b.object(18, "1")
+	if facts := readAll(t, b.table("/Root 1 0 R"), ""); len(facts.Evidence) != 1 || facts.Evidence[0].Revision != 1 {
+		t.Errorf("%+v", facts.Evidence)
 	}
 }
