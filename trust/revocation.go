@@ -114,21 +114,27 @@ func boundStatements(list []*report.Revocation, w *budget) []*report.Revocation 
 // issuer (RFC 6960, 4.2.2.2): the issuer itself, a delegated responder, or a status service of a
 // trusted list. Whether that service is of the same provider is judged with the path.
 func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool) (out []*report.Revocation) {
-	about := slices.DeleteFunc(slices.Clone(o.Responses), func(r pkix.SingleResponse) bool { return !r.About(cert, issuer) })
-	if len(about) == 0 || o.CriticalUnknown {
+	if o.CriticalUnknown {
 		return nil
 	}
-	responder, authorized := s.responder(issuer, o, pool)
-	if responder == nil {
-		return nil
-	}
-	pool.add(responder)
-	for _, r := range about {
-		status := r.Status
-		switch {
-		case r.CriticalUnknown:
+	var responder *pkix.Certificate
+	var authorized bool
+	for i := range o.Responses {
+		r := &o.Responses[i]
+		if r.CriticalUnknown || !r.About(cert, issuer) {
 			continue
-		case len(r.CertHash) > 0 && r.CertHashAlgorithm.Available() && !bytes.Equal(oid.Sum(r.CertHashAlgorithm, cert.Raw), r.CertHash):
+		}
+		if !pool.work.allow(1) {
+			break
+		}
+		if responder == nil {
+			if responder, authorized = s.responder(issuer, o, pool); responder == nil {
+				return nil
+			}
+			pool.add(responder)
+		}
+		status := r.Status
+		if len(r.CertHash) > 0 && r.CertHashAlgorithm.Available() && !bytes.Equal(oid.Sum(r.CertHashAlgorithm, cert.Raw), r.CertHash) {
 			status = pkix.StatusUnknown
 		}
 		out = append(out, &report.Revocation{
