@@ -39,7 +39,9 @@ func benchHandler(b *testing.B, path string) {
 		b.Fatal(err)
 	}
 	h := s.newAPI().Handler()
-	r, _ := http.NewRequest(http.MethodGet, "http://localhost"+path, nil)
+	ctx, stop := context.WithCancel(context.Background()) // as the requests of net/http have it
+	defer stop()
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
 	r.RemoteAddr = "127.0.0.1:1234"
 	r.Header.Set("Authorization", "Bearer "+ReadSandbox(cfg.Data).Token)
 	r.Header.Set("User-Agent", "bench")

@@ -157,8 +157,13 @@ func (q sqlQuerier) Query(ctx context.Context, query string, args ...any) (Rows,
 	return sqlRows{rows}, nil
 }
 
+// QueryRow is not cut short by its caller's context: for one that can end, database/sql and the
+// driver each start a goroutine, which together cost more than finding a row by its key.
 func (q sqlQuerier) QueryRow(ctx context.Context, query string, args ...any) Row {
-	return sqlRow{q.on.QueryRowContext(ctx, query, args...)}
+	if err := ctx.Err(); err != nil {
+		return failedRow{err}
+	}
+	return sqlRow{q.on.QueryRowContext(context.WithoutCancel(ctx), query, args...)}
 }
 
 type sqlRows struct{ *sql.Rows }
@@ -194,10 +199,7 @@ func (q sqlTxQuerier) Query(ctx context.Context, query string, args ...any) (Row
 }
 
 func (q sqlTxQuerier) QueryRow(ctx context.Context, query string, args ...any) Row {
-	if err := ctx.Err(); err != nil {
-		return failedRow{err}
-	}
-	return q.q.QueryRow(context.WithoutCancel(ctx), query, args...)
+	return q.q.QueryRow(ctx, query, args...)
 }
 
 type failedRow struct{ err error }
