@@ -176,16 +176,23 @@ func (k *skimmer) escape() bool {
 	return half
 }
 
-// ordinary is how many bytes at the start of b are plain ASCII of a JSON string: no control
-// character, quote, backslash or part of a longer rune.
+// ordinary is how many bytes at the start of b are plain ASCII of a JSON string.
 func ordinary(b []byte) int {
 	for i, c := range b {
-		if c == '"' || c == '\\' || c < 0x20 || c >= 0x80 {
+		if !isOrdinary[c] {
 			return i
 		}
 	}
 	return len(b)
 }
+
+// isOrdinary is false for control characters, the quote, the backslash and parts of longer runes.
+var isOrdinary = func() (is [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()
 
 // mark puts a mark in place of a long string that was set aside.
 func (k *skimmer) mark(start int, src ades.Source) {
