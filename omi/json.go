@@ -137,8 +137,12 @@ func appendSurface(b []byte, kind Surface) []byte {
 	return appendText(b, kind.String())
 }
 
-// appendMilli appends thousandths as a decimal number without trailing zeros.
+// appendMilli appends thousandths as a decimal number without trailing zeros. Nearly all amounts
+// are whole.
 func appendMilli(b []byte, v int32) []byte {
+	if v%1000 == 0 {
+		return strconv.AppendInt(b, int64(v/1000), 10)
+	}
 	return strconv.AppendFloat(b, float64(v)/1000, 'f', -1, 64)
 }
 
