@@ -82,7 +82,7 @@ func (e *evidence) addCRL(c crlItem) {
 func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *pool) []*report.Revocation {
 	var out []*report.Revocation
 	for _, o := range e.ocsps {
-		if !pool.work.allow(1) {
+		if !pool.work.allow(1 + len(o.Responses)/100) { // nearly all are about one certificate
 			break
 		}
 		out = append(out, s.fromOCSP(cert, issuer, o, pool)...)
@@ -121,11 +121,14 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool)
 	var authorized bool
 	for i := range o.Responses {
 		r := &o.Responses[i]
-		if r.CriticalUnknown || !r.About(cert, issuer) {
+		if r.CriticalUnknown || r.SerialNumber.Cmp(cert.SerialNumber) != 0 {
 			continue
 		}
-		if !pool.work.allow(1) {
+		if !pool.work.allow(1 + (len(issuer.RawSPKI)+len(cert.RawIssuer)+len(issuer.RawSubject))/1024) { // they are hashed
 			break
+		}
+		if !r.About(cert, issuer) {
+			continue
 		}
 		if responder == nil {
 			if responder, authorized = s.responder(issuer, o, pool); responder == nil {
