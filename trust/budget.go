@@ -13,7 +13,7 @@ import (
 const (
 	maxChecks     = 4000    // signatures under certificates and evidence
 	maxScan       = 1 << 30 // bytes of revocation lists scanned
-	maxLooks      = 1 << 18 // pieces of evidence examined per certificate
+	maxLooks      = 1 << 18 // pieces of evidence examined, of a kilobyte each
 	maxStatements = 1 << 16 // statements kept, in total
 	maxKept       = 256     // statements kept per certificate
 )
@@ -60,6 +60,9 @@ func (w *budget) check(key any) bool {
 
 // allow accounts for n pieces of evidence or certificates.
 func (w *budget) allow(n int) bool { return spend(w, &w.looks, n) }
+
+// look accounts for reading a piece of evidence, or certificates, of so many bytes.
+func (w *budget) look(bytes int) bool { return w.allow(1 + bytes/1024) }
 
 // reserve reserves memory from the document's budget.
 func (w *budget) reserve(n int) bool {

@@ -129,7 +129,7 @@ func TestNotAuthority(t *testing.T) {
 		listed bool
 		ok     bool
 	}{{c, false, false}, {&old, false, false}, {c, true, true}, {&old, true, true}} {
-		problems := validate([]*pkix.Certificate{&leaf, row.anchor}, true, row.listed)
+		problems := validate([]*pkix.Certificate{&leaf, row.anchor}, true, row.listed, newWork(t.Context()))
 		if (len(problems) == 0) != row.ok {
 			t.Errorf("version %d, listed %v: %v", row.anchor.Version, row.listed, problems)
 		}

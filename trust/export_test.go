@@ -14,7 +14,7 @@ import (
 func Strict(path []*pkix.Certificate, intermediates int) []string {
 	var out []string
 	problem := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for _, p := range validate(path, true, false) {
+	for _, p := range validate(path, true, false, newWork(context.Background())) {
 		out = append(out, p.Text)
 	}
 	for i, c := range path {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/internal/finding"
@@ -20,15 +21,65 @@ const (
 	ipAddress     = 7
 )
 
-// maxComparisons bounds the work of name constraints on one certificate.
-const maxComparisons = 250_000
-
 // nameState has permitted_subtrees and excluded_subtrees of RFC 5280, 6.1.2. A name must be within
 // the permitted subtrees of every certificate that has some.
 type nameState struct {
-	permitted [][]pkix.GeneralName
-	excluded  []pkix.GeneralName
-	work      int
+	permitted [][]name
+	excluded  []name
+	work      *budget
+}
+
+// name is a name of a certificate, or a subtree of names, in the form in which they are compared.
+type name struct {
+	pkix.GeneralName
+	rdns        []string // of a directory name
+	local, host string   // of a mail address; host of a DNS name and a URI
+	odd         bool     // it cannot be read
+}
+
+// nameOf reads the name of a certificate.
+func nameOf(g pkix.GeneralName) name {
+	n := name{GeneralName: g}
+	switch g.Tag {
+	case directoryName:
+		n.directory()
+	case dnsName:
+		n.host = strings.ToLower(strings.TrimSuffix(g.Text, "."))
+		n.odd = n.host == "" || strings.ContainsAny(n.host, " _")
+	case rfc822Name:
+		at := strings.LastIndexByte(g.Text, '@')
+		n.odd = at <= 0 || at == len(g.Text)-1 || strings.ContainsAny(g.Text, " \r\n")
+		if !n.odd {
+			n.local, n.host = g.Text[:at], strings.ToLower(g.Text[at+1:])
+		}
+	case uriName:
+		u, err := url.Parse(g.Text)
+		if n.odd = err != nil || u.Hostname() == ""; !n.odd {
+			_, err := netip.ParseAddr(u.Hostname())
+			n.host, n.odd = strings.ToLower(u.Hostname()), err == nil
+		}
+	}
+	return n
+}
+
+// subtreeOf reads a name constraint.
+func subtreeOf(g pkix.GeneralName) name {
+	n := name{GeneralName: g, host: strings.ToLower(g.Text)}
+	switch at := strings.LastIndexByte(g.Text, '@'); {
+	case g.Tag == directoryName:
+		n.directory()
+	case g.Tag == rfc822Name && at >= 0:
+		n.local, n.host = g.Text[:at], strings.ToLower(g.Text[at+1:])
+	}
+	return n
+}
+
+func (n *name) directory() {
+	parsed, err := pkix.ParseName(n.Raw)
+	n.odd = err != nil
+	for _, rdn := range parsed {
+		n.rdns = append(n.rdns, pkix.Name{rdn}.Canonical())
+	}
 }
 
 func (n *nameState) add(c *pkix.Certificate, problem func(*finding.Kind, ...any)) {
@@ -39,18 +90,23 @@ func (n *nameState) add(c *pkix.Certificate, problem func(*finding.Kind, ...any)
 	if nc.MinMax {
 		problem(finding.NameConstraintsOdd, describe(c), "minimum or maximum")
 	}
-	for _, g := range append(append([]pkix.GeneralName(nil), nc.Permitted...), nc.Excluded...) {
-		if !wellFormed(g) {
-			problem(finding.NameConstraintsOdd, describe(c), "malformed")
+	read := func(list []pkix.GeneralName) (trees []name) {
+		for _, g := range list {
+			tree := subtreeOf(g)
+			if !tree.wellFormed() {
+				problem(finding.NameConstraintsOdd, describe(c), "malformed")
+			}
+			trees = append(trees, tree)
 		}
+		return trees
 	}
 	if len(nc.Permitted) > 0 {
-		n.permitted = append(n.permitted, nc.Permitted)
+		n.permitted = append(n.permitted, read(nc.Permitted))
 	}
-	n.excluded = append(n.excluded, nc.Excluded...)
+	n.excluded = append(n.excluded, read(nc.Excluded)...)
 }
 
-func wellFormed(g pkix.GeneralName) bool {
+func (g *name) wellFormed() bool {
 	switch g.Tag {
 	case ipAddress:
 		return (len(g.Raw) == 8 && mask(g.Raw[4:])) || (len(g.Raw) == 32 && mask(g.Raw[16:]))
@@ -58,11 +114,8 @@ func wellFormed(g pkix.GeneralName) bool {
 		return !strings.ContainsAny(g.Text, "* ") && !strings.HasPrefix(g.Text, ".")
 	case rfc822Name:
 		return g.Text != "" && strings.Count(g.Text, "@") <= 1 && !strings.HasPrefix(g.Text, "@")
-	case directoryName:
-		_, err := pkix.ParseName(g.Raw)
-		return err == nil
 	}
-	return true
+	return !g.odd
 }
 
 // mask reports whether the octets are ones followed by zeros.
@@ -82,26 +135,23 @@ func mask(b []byte) bool {
 
 // check is RFC 5280, 6.1.3 (b) and (c).
 func (n *nameState) check(c *pkix.Certificate, leaf bool, problem func(*finding.Kind, ...any)) {
-	if len(n.permitted) == 0 && len(n.excluded) == 0 || (c.SelfIssued() && !leaf) {
+	constraints := len(n.excluded)
+	for _, set := range n.permitted {
+		constraints += len(set)
+	}
+	if constraints == 0 || (c.SelfIssued() && !leaf) {
 		return
 	}
 	for _, g := range namesOf(c) {
-		if n.work += len(n.excluded) + total(n.permitted); n.work > maxComparisons {
+		if !n.work.allow(constraints) {
 			problem(finding.NameConstraintsOdd, describe(c), "too many names and constraints")
 			return
 		}
-		if why := n.violated(g); why != "" {
+		if why := n.violated(nameOf(g)); why != "" {
 			problem(finding.NameForbidden, describe(c), why)
 			return
 		}
 	}
-}
-
-func total(sets [][]pkix.GeneralName) (n int) {
-	for _, s := range sets {
-		n += len(s)
-	}
-	return n
 }
 
 // namesOf lists the names that constraints apply to: the subject, the alternative names, and the
@@ -128,18 +178,18 @@ func namesOf(c *pkix.Certificate) []pkix.GeneralName {
 	return out
 }
 
-func (n *nameState) violated(g pkix.GeneralName) string {
-	for _, x := range n.excluded {
-		if x.Tag == g.Tag && matches(g, x, true) {
+func (n *nameState) violated(g name) string {
+	for i := range n.excluded {
+		if x := &n.excluded[i]; x.Tag == g.Tag && g.in(x, true) {
 			return "a name is excluded"
 		}
 	}
 	for _, set := range n.permitted {
 		applies, ok := false, false
-		for _, p := range set {
-			if p.Tag == g.Tag {
+		for i := range set {
+			if p := &set[i]; p.Tag == g.Tag {
 				applies = true
-				ok = ok || matches(g, p, false)
+				ok = ok || g.in(p, false)
 			}
 		}
 		if applies && !ok {
@@ -149,25 +199,24 @@ func (n *nameState) violated(g pkix.GeneralName) string {
 	return ""
 }
 
-// matches reports whether a name is in a subtree. A name that cannot be parsed is in all excluded
+// in reports whether a name is in a subtree. A name that cannot be read is in all excluded
 // subtrees and in no permitted one.
-func matches(g, tree pkix.GeneralName, excluding bool) bool {
+func (g *name) in(tree *name, excluding bool) bool {
+	if g.odd || tree.odd {
+		return excluding
+	}
 	switch g.Tag {
 	case directoryName:
-		return inDirectory(g.Raw, tree.Raw, excluding)
+		return len(g.rdns) >= len(tree.rdns) && slices.Equal(g.rdns[:len(tree.rdns)], tree.rdns)
 	case dnsName:
-		return inDNS(g.Text, tree.Text, excluding)
+		return inDNS(g.host, tree.host, excluding)
 	case rfc822Name:
-		return inMail(g.Text, tree.Text, excluding)
+		if strings.Contains(tree.Text, "@") {
+			return g.local == tree.local && g.host == tree.host
+		}
+		return inHost(g.host, tree.host)
 	case uriName:
-		u, err := url.Parse(g.Text)
-		if err != nil || u.Hostname() == "" {
-			return excluding
-		}
-		if _, err := netip.ParseAddr(u.Hostname()); err == nil {
-			return excluding
-		}
-		return inHost(u.Hostname(), tree.Text)
+		return inHost(g.host, tree.host)
 	case ipAddress:
 		return inNetwork(g.Raw, tree.Raw, excluding)
 	case otherName:
@@ -184,51 +233,22 @@ func otherType(raw []byte) []byte {
 	return raw[:2+int(raw[1])]
 }
 
-func inDirectory(name, tree []byte, excluding bool) bool {
-	n, errN := pkix.ParseName(name)
-	t, errT := pkix.ParseName(tree)
-	if errN != nil || errT != nil {
-		return excluding
-	}
-	return len(n) >= len(t) && n[:len(t)].Canonical() == t.Canonical()
-}
-
 func inDNS(name, tree string, excluding bool) bool {
-	name, tree = strings.ToLower(strings.TrimSuffix(name, ".")), strings.ToLower(tree)
-	if name == "" || strings.ContainsAny(name, " _") {
-		return excluding
-	}
 	if suffix, wild := strings.CutPrefix(name, "*."); wild {
 		// A wildcard represents its children: it is excluded as soon as one of them is.
 		if excluding && strings.HasSuffix(tree, "."+suffix) {
 			return true
 		}
 		name = suffix
-		if !excluding {
-			return tree == "" || name == tree || strings.HasSuffix(name, "."+tree)
-		}
 	}
 	return tree == "" || name == tree || strings.HasSuffix(name, "."+tree)
 }
 
 func inHost(host, tree string) bool {
-	host, tree = strings.ToLower(host), strings.ToLower(tree)
 	if strings.HasPrefix(tree, ".") {
 		return strings.HasSuffix(host, tree)
 	}
 	return host == tree
-}
-
-func inMail(mail, tree string, excluding bool) bool {
-	at := strings.LastIndexByte(mail, '@')
-	if at <= 0 || at == len(mail)-1 || strings.ContainsAny(mail, " \r\n") {
-		return excluding
-	}
-	local, host := mail[:at], strings.ToLower(mail[at+1:])
-	if i := strings.LastIndexByte(tree, '@'); i >= 0 {
-		return local == tree[:i] && host == strings.ToLower(tree[i+1:])
-	}
-	return inHost(host, tree)
 }
 
 func inNetwork(addr, tree []byte, excluding bool) bool {

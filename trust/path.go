@@ -142,17 +142,29 @@ func (c chain) contains(n *pkix.Certificate) bool {
 	return false
 }
 
+// size is that of its certificates, in bytes.
+func (c chain) size() (n int) {
+	for _, cert := range c {
+		n += len(cert.Raw)
+	}
+	return n
+}
+
 // pathsOf finds the paths of a leaf in a pool, with their problems by RFC 5280 apart from time and
 // revocation. The best come first: those to an anchor without problems, shorter before longer.
 func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []foundPath {
 	founds := s.build(leaf, pool)
 	for i, f := range founds {
+		if !pool.work.look(f.certs.size()) { // a path that is not validated does not count
+			f = foundPath{certs: chain{leaf}}
+			founds[i] = f
+		}
 		// A trusted list may name the anchor as an issuer of certificates.
 		listed := f.anchor != nil && slices.ContainsFunc(f.anchor.Services, (*report.Service).Issues)
 		founds[i].facts = &report.Path{
 			Anchor:   f.anchor,
 			Complete: f.anchor != nil || s.selfSigned(f.certs[len(f.certs)-1], pool.work),
-			Problems: validate(f.certs, f.anchor != nil, listed),
+			Problems: validate(f.certs, f.anchor != nil, listed, pool.work),
 		}
 		for _, c := range f.certs {
 			founds[i].facts.Certificates = append(founds[i].facts.Certificates, c.ID())

@@ -50,34 +50,26 @@ func (p *policyState) process(c *pkix.Certificate, leaf bool) {
 
 func (p *policyState) intersect(c *pkix.Certificate, leaf bool) {
 	next := map[string][]string{}
+	expected := map[string]bool{}
+	for _, list := range p.level {
+		for _, e := range list {
+			expected[e] = true
+		}
+	}
 	_, parentAny := p.level[anyPolicy]
 	for _, policy := range c.Policies {
-		if policy == anyPolicy {
-			continue
-		}
-		if p.expects(policy) || parentAny {
+		if policy != anyPolicy && (expected[policy] || parentAny) {
 			next[policy] = []string{policy}
 		}
 	}
 	if slices.Contains(c.Policies, anyPolicy) && (p.any > 0 || (!leaf && c.SelfIssued())) {
-		for _, expected := range p.level {
-			for _, e := range expected {
-				if next[e] == nil {
-					next[e] = []string{e}
-				}
+		for e := range expected {
+			if next[e] == nil {
+				next[e] = []string{e}
 			}
 		}
 	}
 	p.level = next
-}
-
-func (p *policyState) expects(policy string) bool {
-	for _, expected := range p.level {
-		if slices.Contains(expected, policy) {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *policyState) mapped(c *pkix.Certificate) {

@@ -22,6 +22,7 @@ type evidence struct {
 
 type ocspItem struct {
 	id, origin string
+	size       int
 	*pkix.OCSPResponse
 }
 
@@ -49,7 +50,7 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 		if o == nil {
 			return false
 		}
-		e.ocsps = append(e.ocsps, ocspItem{id, origin, o})
+		e.ocsps = append(e.ocsps, ocspItem{id, origin, len(raw), o})
 	case ades.EvidenceCRL:
 		c := memoized(&s.parsed, "crl "+id, raw, pkix.ParseCRL)
 		if c == nil {
@@ -82,13 +83,13 @@ func (e *evidence) addCRL(c crlItem) {
 func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *pool) []*report.Revocation {
 	var out []*report.Revocation
 	for _, o := range e.ocsps {
-		if !pool.work.allow(1 + len(o.Responses)/100) { // nearly all are about one certificate
+		if !pool.work.look(o.size) {
 			break
 		}
 		out = append(out, s.fromOCSP(cert, issuer, o, pool)...)
 	}
 	for _, c := range e.crls {
-		if c.DeltaBase == nil && pool.work.allow(1) {
+		if c.DeltaBase == nil && pool.work.look(len(cert.Raw)+sizeOf(c.IDP)) {
 			out = append(out, s.fromCRL(cert, issuer, c, e, pool)...)
 		}
 	}
@@ -124,7 +125,7 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool)
 		if r.CriticalUnknown || r.SerialNumber.Cmp(cert.SerialNumber) != 0 {
 			continue
 		}
-		if !pool.work.allow(1 + (len(issuer.RawSPKI)+len(cert.RawIssuer)+len(issuer.RawSubject))/1024) { // they are hashed
+		if !pool.work.look(len(issuer.RawSPKI) + len(cert.RawIssuer) + len(issuer.RawSubject)) { // they are hashed
 			break
 		}
 		if !r.About(cert, issuer) {
@@ -176,7 +177,7 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *pool) (c *
 	}
 	var other *pkix.Certificate
 	for _, c := range candidates {
-		if !pool.work.allow(1) {
+		if !pool.work.look(len(o.ResponderName) + len(c.RawSubject)) {
 			break
 		}
 		if !o.RespondedBy(c) || !s.check(o.id+c.ID(), pool.work, c, func() bool { return o.CheckSignatureFrom(c) == nil }) {
@@ -237,7 +238,7 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 	}
 	out := []*report.Revocation{r}
 	for _, d := range e.deltas {
-		if !pool.work.allow(1) || !deltaOf(d.CRL, c.CRL) || !d.ThisUpdate.After(c.ThisUpdate) ||
+		if !pool.work.look(sizeOf(d.IDP)+sizeOf(c.IDP)) || !deltaOf(d.CRL, c.CRL) || !d.ThisUpdate.After(c.ThisUpdate) ||
 			!s.check(d.id+signer.ID(), pool.work, signer, func() bool { return d.CheckSignatureFrom(signer) == nil }) { // both are from one key (6.3.3 (c))
 			continue
 		}
@@ -360,8 +361,12 @@ func scope(cert *pkix.Certificate, c *pkix.CRL) (uint16, bool) {
 	if len(points) == 0 {
 		points = []pkix.DistributionPoint{{Names: []pkix.GeneralName{{Tag: directoryName, Raw: cert.RawIssuer}}}}
 	}
+	theirs := map[string]bool{}
+	for _, n := range pointNames(idp.Point, c.Issuer) {
+		theirs[n] = true
+	}
 	for _, p := range points {
-		if !pointMatches(p, cert, c, direct) {
+		if !pointMatches(p, theirs, cert, c, direct) {
 			continue
 		}
 		if p.Reasons != 0 {
@@ -396,8 +401,9 @@ func keys(names []pkix.GeneralName) []string {
 	return out
 }
 
-// pointMatches is step (b) of RFC 5280, 6.3.3 for one distribution point.
-func pointMatches(p pkix.DistributionPoint, cert *pkix.Certificate, c *pkix.CRL, direct bool) bool {
+// pointMatches is step (b) of RFC 5280, 6.3.3 for one distribution point; theirs are the names of
+// the list's.
+func pointMatches(p pkix.DistributionPoint, theirs map[string]bool, cert *pkix.Certificate, c *pkix.CRL, direct bool) bool {
 	if len(p.CRLIssuer) > 0 {
 		if !slices.Contains(keys(p.CRLIssuer), c.IssuerKey()) {
 			return false
@@ -408,7 +414,6 @@ func pointMatches(p pkix.DistributionPoint, cert *pkix.Certificate, c *pkix.CRL,
 	} else if !direct {
 		return false
 	}
-	theirs := pointNames(c.IDP.Point, c.Issuer)
 	if len(theirs) == 0 {
 		return true
 	}
@@ -420,12 +425,18 @@ func pointMatches(p pkix.DistributionPoint, cert *pkix.Certificate, c *pkix.CRL,
 	if len(ours) == 0 {
 		ours = keys(p.CRLIssuer)
 	}
-	for _, n := range ours {
-		if slices.Contains(theirs, n) {
-			return true
-		}
+	return slices.ContainsFunc(ours, func(n string) bool { return theirs[n] })
+}
+
+// sizeOf is about how many bytes the names of a distribution point have.
+func sizeOf(p *pkix.IssuingDistributionPoint) (n int) {
+	if p == nil {
+		return 0
 	}
-	return false
+	for _, g := range p.Point.Names {
+		n += len(g.Raw)
+	}
+	return n + len(p.Point.Relative)
 }
 
 // pointNames returns the names of a distribution point in canonical form.

@@ -23,9 +23,9 @@ var understood = []string{
 // constraints apply too (RFC 5937). listed says that a trusted list names it as an authority.
 // Signatures were checked while building. Of the inputs of 6.1.1 every policy is acceptable and
 // none of the three indicators is set. It returns the problems found.
-func validate(path []*pkix.Certificate, anchored, listed bool) []ades.Problem {
+func validate(path []*pkix.Certificate, anchored, listed bool, work *budget) []ades.Problem {
 	n := len(path) + 1
-	v := &validation{maxPath: maxDepth, policy: policyState{
+	v := &validation{maxPath: maxDepth, names: nameState{work: work}, policy: policyState{
 		level: map[string][]string{anyPolicy: {anyPolicy}}, explicit: n, mapping: n, any: n,
 	}}
 	last := len(path) - 1
@@ -58,8 +58,13 @@ type validation struct {
 	problems []ades.Problem
 }
 
+// maxProblems of a path are told; one is enough to refuse it.
+const maxProblems = 20
+
 func (v *validation) problem(k *finding.Kind, values ...any) {
-	v.problems = append(v.problems, k.Problem("", values...))
+	if len(v.problems) < maxProblems {
+		v.problems = append(v.problems, k.Problem("", values...))
+	}
 }
 
 // notAuthority says why a certificate may not issue others; empty if it may.

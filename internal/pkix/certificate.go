@@ -89,9 +89,16 @@ type Certificate struct {
 // units. Certificates are never changed after parsing, so they can be shared.
 var parsed = memo.Memo[string, *Certificate]{Most: 2048}
 
+// maxCertificate bounds what is compared with each of many others. The largest that are met have a
+// signature of SLH-DSA, of 50 KB.
+const maxCertificate = 256 << 10
+
 // ParseCertificate parses a certificate, tolerating what it does not understand. The result is
 // shared between callers and must not be changed.
 func ParseCertificate(der []byte) (*Certificate, error) {
+	if len(der) > maxCertificate {
+		return nil, &ades.MalformedError{Format: "X.509", Where: "Certificate", Err: fmt.Errorf("it has more than %d bytes", maxCertificate)}
+	}
 	if c, ok := parsed.Get(string(der)); ok {
 		return c, nil
 	}
