@@ -104,25 +104,27 @@ func total(sets [][]pkix.GeneralName) (n int) {
 	return n
 }
 
-// namesOf lists the names that constraints apply to: the subject, the alternative names, and the
-// subject's mail addresses if no alternative name is one.
+// namesOf lists the names that constraints apply to: the subject with its mail addresses, and the
+// alternative names.
 func namesOf(c *pkix.Certificate) []pkix.GeneralName {
 	var out []pkix.GeneralName
 	if len(c.Subject) > 0 {
 		out = append(out, pkix.GeneralName{Tag: directoryName, Raw: c.RawSubject})
 	}
-	mail := false
-	for _, g := range c.SubjectAltNames {
-		mail = mail || g.Tag == rfc822Name
-		out = append(out, g)
+	mail := func(address string) {
+		out = append(out, pkix.GeneralName{Tag: rfc822Name, Text: address})
 	}
-	if !mail {
-		for _, rdn := range c.Subject {
-			for _, a := range rdn {
-				if a.OID == pkix.OIDEmailAddress {
-					out = append(out, pkix.GeneralName{Tag: rfc822Name, Text: a.Value})
-				}
+	for _, rdn := range c.Subject {
+		for _, a := range rdn {
+			if a.OID == pkix.OIDEmailAddress {
+				mail(a.Value)
 			}
+		}
+	}
+	for _, g := range c.SubjectAltNames {
+		out = append(out, g)
+		if address, ok := g.Mailbox(); ok {
+			mail(address)
 		}
 	}
 	return out
@@ -212,7 +214,7 @@ func inDNS(name, tree string, excluding bool) bool {
 }
 
 func inHost(host, tree string) bool {
-	host, tree = strings.ToLower(host), strings.ToLower(tree)
+	host, tree = strings.ToLower(strings.TrimSuffix(host, ".")), strings.ToLower(tree)
 	if strings.HasPrefix(tree, ".") {
 		return strings.HasSuffix(host, tree)
 	}
@@ -226,7 +228,7 @@ func inMail(mail, tree string, excluding bool) bool {
 	}
 	local, host := mail[:at], strings.ToLower(mail[at+1:])
 	if i := strings.LastIndexByte(tree, '@'); i >= 0 {
-		return local == tree[:i] && host == strings.ToLower(tree[i+1:])
+		return local == tree[:i] && inHost(host, tree[i+1:])
 	}
 	return inHost(host, tree)
 }
