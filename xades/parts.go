@@ -145,7 +145,7 @@ func (r *reader) expected(name string) (*xmldom.Node, error) {
 	if !strings.ContainsAny(name, "/([*:@") {
 		return r.doc.ByID(strings.TrimPrefix(name, "#"))
 	}
-	found, _, err := r.doc.SelectContext(r.ctx, name, nil)
+	found, _, err := r.doc.SelectContext(r.ctx, name, nil, false)
 	switch {
 	case err != nil:
 		return nil, err
