@@ -142,6 +142,26 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 }
 
+// TestOneFileOfTwo: one of the signed files is at hand, under whatever name. The other one is missing,
+// not changed.
+func TestOneFileOfTwo(t *testing.T) {
+	p := adestest.Must(t, clock)
+	b := sign(t, p.Actor(t, "p256"), []ades.File{file("a.txt", "a"), file("b.txt", "b")}, Options{Packaging: Detached})
+	for _, given := range []ades.File{file("a.txt", "a"), file("b.txt", "b"), file("A (1).txt", "a"), file("", "b"), file("c.txt", "c")} {
+		doc := readBack(t, b, []ades.File{given})
+		if s := doc.Signatures[0]; s.Intact() != ades.Unknown {
+			t.Errorf("%q: intact %v, %+v", given.Name, s.Intact(), s.References)
+		}
+	}
+	if s := readBack(t, b, []ades.File{file("a.txt", "c")}).Signatures[0]; s.Intact() != ades.No {
+		t.Errorf("changed: intact %v, %+v", s.Intact(), s.References)
+	}
+	single := sign(t, p.Actor(t, "p256"), []ades.File{file("a.txt", "a")}, Options{Packaging: Detached})
+	if s := readBack(t, single, []ades.File{file("c.txt", "c")}).Signatures[0]; s.Intact() != ades.No {
+		t.Errorf("the only one, changed: intact %v, %+v", s.Intact(), s.References)
+	}
+}
+
 // TestBudget: what a document may hold in memory is bounded, and too much is a
 // fact about the document.
 func TestBudget(t *testing.T) {
