@@ -162,6 +162,35 @@ func TestOneFileOfTwo(t *testing.T) {
 	}
 }
 
+// TestGivenBeside: a file given beside a signature that has the content itself is that content, unless
+// it can be read in another way.
+func TestGivenBeside(t *testing.T) {
+	p := adestest.Must(t, clock)
+	const order = `<a Id="x" xmlns:c="urn:cheap" t="c:price">100</a>`
+	b := sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", order)}, Options{Packaging: InternallyDetached})
+	exclusive := sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<a Id="x">100</a>`)}, Options{Packaging: InternallyDetached})
+	for name, tt := range map[string]struct {
+		signed []byte
+		given  ades.File
+		want   bool
+	}{
+		"the same":                 {exclusive, file("a.xml", `<a Id="x">100</a>`), true},
+		"in other spelling":        {exclusive, file("a.xml", "<?xml version='1.0'?>\n<a Id = 'x'>&#49;00</a >"), true},
+		"a comment at the end":     {exclusive, file("a.xml", `<a Id="x">100</a><!-- end -->`), true},
+		"changed":                  {exclusive, file("a.xml", `<a Id="x">900</a>`), false},
+		"a comment in the text":    {exclusive, file("a.xml", `<a Id="x">1<!-- -->00</a>`), false},
+		"a section in the text":    {exclusive, file("a.xml", `<a Id="x">1<![CDATA[00]]></a>`), false},
+		"a PDF in a comment":       {exclusive, file("a.xml", `<a Id="x">100</a><!--%PDF-1.4-->`), false},
+		"as a page":                {exclusive, file("a.svg", `<a Id = "x">100</a>`), false},
+		"with a prefix in a value": {b, file("a.xml", order), true},
+	} {
+		parts := readBack(t, tt.signed, []ades.File{tt.given}).Parts
+		if got := len(parts[len(parts)-1].CoveredBy) == 1; got != tt.want {
+			t.Errorf("%s: %+v", name, parts)
+		}
+	}
+}
+
 // TestBudget: what a document may hold in memory is bounded, and too much is a
 // fact about the document.
 func TestBudget(t *testing.T) {

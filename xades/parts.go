@@ -219,14 +219,14 @@ func (s *sigReader) holds(f *ades.File) bool {
 		if _, err := io.Copy(w, io.NewSectionReader(f.Source, 0, f.Source.Size())); err == nil && bytes.Equal(w.Sum(nil), r.Digest) {
 			return true
 		}
-		if g.Text || !LooksLikeXML(f.Source) {
+		if g.Text || isWebPage(f) || !LooksLikeXML(f.Source) {
 			continue
 		}
 		if doc, err := parse(s.ctx, f.Source); err == nil {
 			w.Reset()
 			err = xmldsig.Canonicalize(w, xmldsig.NodeSet{Apex: doc.Node, Comments: g.Set.Comments}, g.Method)
 			doc.Release()
-			if err == nil && bytes.Equal(w.Sum(nil), r.Digest) {
+			if err == nil && bytes.Equal(w.Sum(nil), r.Digest) && s.x.WholeXML(f.Source, g.Method, g.Comments) {
 				return true
 			}
 		}
