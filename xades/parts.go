@@ -31,6 +31,12 @@ func (r *reader) parts(element string) error {
 			p.signedInfo(s.x.SignedInfo, i)
 		}
 	}
+	for _, c := range r.counters {
+		p.counters = append(p.counters, &xmldsig.Region{Set: xmldsig.NodeSet{Apex: c.x.SignedInfo}})
+		for _, g := range c.regions {
+			p.counters = append(p.counters, g.region)
+		}
+	}
 	var missing error
 	if element != "" {
 		p.expected, missing = r.expected(element)

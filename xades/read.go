@@ -89,6 +89,8 @@ type reader struct {
 	budget int64
 	found  []*xmldom.Node // every ds:Signature
 	tops   []*sigReader   // of the signatures other than counter-signatures
+
+	counters []*sigReader // of counter-signatures
 }
 
 func newReader(ctx context.Context, doc *xmldom.Document, files outside) *reader {
@@ -141,6 +143,9 @@ func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int)
 	if err != nil {
 		s.problem(finding.XMLSignatureUnreadable, n, err)
 		return s.sig
+	}
+	if depth > 0 {
+		r.counters = append(r.counters, s)
 	}
 	s.sig.Value, x.Budget, x.Context = x.Value, &r.budget, r.ctx
 	s.findProperties()
