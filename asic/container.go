@@ -54,8 +54,13 @@ func open(ctx context.Context, src ades.Source) (*container, error) {
 	for _, r := range l.records {
 		e := &entry{source: newSource(c, src, r), role: roleOf(r.name), marked: r.flags&flagUTF8 != 0}
 		e.name = legible(r.name, e.marked)
-		if e.role == roleMeta && r.size > 0 && !strings.EqualFold(r.name, metaInf+odfManifestName) {
+		if e.role == roleMeta && r.size > 0 && r.name != metaInf+odfManifestName {
 			e.role = roleStray // readers ignore it, but users might not
+		}
+		if r.size == 0 && r.packed > 0 {
+			if err := e.empty(); err != nil {
+				c.problem(finding.ZIPEntryUnreadable.Problem(e.name, err))
+			}
 		}
 		c.entries = append(c.entries, e)
 		if why := leadsOutside(r.name); why != nil {

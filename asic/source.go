@@ -114,6 +114,16 @@ func (s *source) restart() error {
 	return nil
 }
 
+// empty checks that an entry without content has none: nobody reads it otherwise, and some readers
+// unpack what is there.
+func (s *source) empty() error {
+	if err := s.restart(); err != nil {
+		return err
+	}
+	_, err := s.read(nil)
+	return err
+}
+
 // read fills p, charges the budget, and checks length and checksum at the end.
 func (s *source) read(p []byte) (int, error) {
 	if err := s.c.cancelled(); err != nil {

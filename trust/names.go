@@ -44,23 +44,26 @@ func nameOf(g pkix.GeneralName) name {
 	case directoryName:
 		n.directory()
 	case dnsName:
-		n.host = strings.ToLower(strings.TrimSuffix(g.Text, "."))
+		n.host = hostOf(g.Text)
 		n.odd = n.host == "" || strings.ContainsAny(n.host, " _")
 	case rfc822Name:
 		at := strings.LastIndexByte(g.Text, '@')
 		n.odd = at <= 0 || at == len(g.Text)-1 || strings.ContainsAny(g.Text, " \r\n")
 		if !n.odd {
-			n.local, n.host = g.Text[:at], strings.ToLower(g.Text[at+1:])
+			n.local, n.host = g.Text[:at], hostOf(g.Text[at+1:])
 		}
 	case uriName:
 		u, err := url.Parse(g.Text)
 		if n.odd = err != nil || u.Hostname() == ""; !n.odd {
 			_, err := netip.ParseAddr(u.Hostname())
-			n.host, n.odd = strings.ToLower(u.Hostname()), err == nil
+			n.host, n.odd = hostOf(u.Hostname()), err == nil
 		}
 	}
 	return n
 }
+
+// hostOf is a host in the form in which it is compared: a dot at its end changes nothing.
+func hostOf(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
 
 // subtreeOf reads a name constraint.
 func subtreeOf(g pkix.GeneralName) name {
@@ -154,25 +157,27 @@ func (n *nameState) check(c *pkix.Certificate, leaf bool, problem func(*finding.
 	}
 }
 
-// namesOf lists the names that constraints apply to: the subject, the alternative names, and the
-// subject's mail addresses if no alternative name is one.
+// namesOf lists the names that constraints apply to: the subject with its mail addresses, and the
+// alternative names.
 func namesOf(c *pkix.Certificate) []pkix.GeneralName {
 	var out []pkix.GeneralName
 	if len(c.Subject) > 0 {
 		out = append(out, pkix.GeneralName{Tag: directoryName, Raw: c.RawSubject})
 	}
-	mail := false
-	for _, g := range c.SubjectAltNames {
-		mail = mail || g.Tag == rfc822Name
-		out = append(out, g)
+	mail := func(address string) {
+		out = append(out, pkix.GeneralName{Tag: rfc822Name, Text: address})
 	}
-	if !mail {
-		for _, rdn := range c.Subject {
-			for _, a := range rdn {
-				if a.OID == pkix.OIDEmailAddress {
-					out = append(out, pkix.GeneralName{Tag: rfc822Name, Text: a.Value})
-				}
+	for _, rdn := range c.Subject {
+		for _, a := range rdn {
+			if a.OID == pkix.OIDEmailAddress {
+				mail(a.Value)
 			}
+		}
+	}
+	for _, g := range c.SubjectAltNames {
+		out = append(out, g)
+		if address, ok := g.Mailbox(); ok {
+			mail(address)
 		}
 	}
 	return out
@@ -211,8 +216,8 @@ func (g *name) in(tree *name, excluding bool) bool {
 	case dnsName:
 		return inDNS(g.host, tree.host, excluding)
 	case rfc822Name:
-		if strings.Contains(tree.Text, "@") {
-			return g.local == tree.local && g.host == tree.host
+		if strings.Contains(tree.Text, "@") && g.local != tree.local {
+			return false
 		}
 		return inHost(g.host, tree.host)
 	case uriName:

@@ -287,8 +287,6 @@ func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w
 	entry := found.Entry
 	switch {
 	case !found.listed:
-	case entry.CriticalUnknown:
-		r.Status = string(pkix.StatusUnknown)
 	case entry.Reason == pkix.ReasonRemoveFromCRL && c.DeltaBase != nil: // only in a delta list (RFC 5280, 5.3.1)
 		r.Status, r.RevokedAt, r.Reason = string(pkix.Good), time.Time{}, 0
 	default:

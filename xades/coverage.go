@@ -53,6 +53,8 @@ type partition struct {
 	subjects func() []pkix.Name
 	// infos are the SignedInfo elements.
 	infos map[*xmldom.Node]int
+	// counters are what counter-signatures sign, their SignedInfo included.
+	counters []*xmldsig.Region
 
 	full, text, comment []int // number of open regions of each signature
 	now                 *sets // coverage at the current node; nil if it changed
@@ -530,7 +532,7 @@ func (p *partition) part(n *xmldom.Node) {
 	case n.Is(ds, "Object"):
 		p.object(n)
 		return
-	case !covered && !countersigned(n):
+	case !covered && !p.countersigned(n):
 		p.attributes(n, s)
 	case covered && (!known || s.text == freeText && isXAdES(n.Name.Space)):
 		p.values(n, p.covering().nodes, !known)

@@ -142,6 +142,85 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 }
 
+// TestOneFileOfTwo: one of the signed files is at hand, under whatever name. The other one is missing,
+// not changed.
+func TestOneFileOfTwo(t *testing.T) {
+	p := adestest.Must(t, clock)
+	b := sign(t, p.Actor(t, "p256"), []ades.File{file("a.txt", "a"), file("b.txt", "b")}, Options{Packaging: Detached})
+	for _, given := range []ades.File{file("a.txt", "a"), file("b.txt", "b"), file("A (1).txt", "a"), file("", "b"), file("c.txt", "c")} {
+		doc := readBack(t, b, []ades.File{given})
+		if s := doc.Signatures[0]; s.Intact() != ades.Unknown {
+			t.Errorf("%q: intact %v, %+v", given.Name, s.Intact(), s.References)
+		}
+	}
+	if s := readBack(t, b, []ades.File{file("a.txt", "c")}).Signatures[0]; s.Intact() != ades.No {
+		t.Errorf("changed: intact %v, %+v", s.Intact(), s.References)
+	}
+	single := sign(t, p.Actor(t, "p256"), []ades.File{file("a.txt", "a")}, Options{Packaging: Detached})
+	if s := readBack(t, single, []ades.File{file("c.txt", "c")}).Signatures[0]; s.Intact() != ades.No {
+		t.Errorf("the only one, changed: intact %v, %+v", s.Intact(), s.References)
+	}
+}
+
+// TestGivenBeside: a file given beside a signature that has the content itself is that content, unless
+// it can be read in another way.
+func TestGivenBeside(t *testing.T) {
+	p := adestest.Must(t, clock)
+	const order = `<a Id="x" xmlns:c="urn:cheap" t="c:price">100</a>`
+	b := sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", order)}, Options{Packaging: InternallyDetached})
+	exclusive := sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<a Id="x">100</a>`)}, Options{Packaging: InternallyDetached})
+	for name, tt := range map[string]struct {
+		signed []byte
+		given  ades.File
+		want   bool
+	}{
+		"the same":                 {exclusive, file("a.xml", `<a Id="x">100</a>`), true},
+		"in other spelling":        {exclusive, file("a.xml", "<?xml version='1.0'?>\n<a Id = 'x'>&#49;00</a >"), true},
+		"a comment at the end":     {exclusive, file("a.xml", `<a Id="x">100</a><!-- end -->`), true},
+		"changed":                  {exclusive, file("a.xml", `<a Id="x">900</a>`), false},
+		"a comment in the text":    {exclusive, file("a.xml", `<a Id="x">1<!-- -->00</a>`), false},
+		"a section in the text":    {exclusive, file("a.xml", `<a Id="x">1<![CDATA[00]]></a>`), false},
+		"a PDF in a comment":       {exclusive, file("a.xml", `<a Id="x">100</a><!--%PDF-1.4-->`), false},
+		"as a page":                {exclusive, file("a.svg", `<a Id = "x">100</a>`), false},
+		"with a prefix in a value": {b, file("a.xml", order), true},
+	} {
+		parts := readBack(t, tt.signed, []ades.File{tt.given}).Parts
+		if got := len(parts[len(parts)-1].CoveredBy) == 1; got != tt.want {
+			t.Errorf("%s: %+v", name, parts)
+		}
+	}
+}
+
+// TestTextNobodySigned: in a signature free text stands where a counter-signature signs it, or
+// describes a stored policy, and not where somebody put the names of these around it.
+func TestTextNobodySigned(t *testing.T) {
+	p := adestest.Must(t, clock)
+	doc := string(sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
+	unsigned := func(content string) string {
+		return strings.Replace(doc, "</xades:QualifyingProperties>", `<xades:UnsignedProperties><xades:UnsignedSignatureProperties>`+content+
+			`</xades:UnsignedSignatureProperties></xades:UnsignedProperties></xades:QualifyingProperties>`, 1)
+	}
+	const (
+		city  = `<xades:SignedProperties><xades:SignedSignatureProperties><xades:SignatureProductionPlace><xades:City>pay 900 to Carlo</xades:City></xades:SignatureProductionPlace></xades:SignedSignatureProperties></xades:SignedProperties>`
+		space = ` xmlns:x="http://uri.etsi.org/01903/v1.4.1#" xmlns:xades="` + ns132 + `"`
+		about = `<x:SPDocSpecification` + space + `><xades:Identifier>urn:p</xades:Identifier><xades:Description>pay 900 to Carlo</xades:Description></x:SPDocSpecification>`
+	)
+	for name, tt := range map[string]struct {
+		doc  string
+		want bool
+	}{
+		"nothing":                       {doc, false},
+		"a policy":                      {unsigned(`<x:SignaturePolicyStore` + space + `>` + about + `</x:SignaturePolicyStore>`), false},
+		"a counter-signature of nobody": {unsigned(`<xades:CounterSignature>` + city + `</xades:CounterSignature>`), true},
+		"what it signs, of nobody":      {unsigned(`<xades:CounterSignature><ds:SignedInfo><ds:Reference><ds:Transforms><ds:Transform Algorithm="x"><ds:XPath>pay 900 to Carlo</ds:XPath></ds:Transform></ds:Transforms></ds:Reference></ds:SignedInfo></xades:CounterSignature>`), true},
+		"a policy in the key":           {strings.Replace(doc, "</ds:KeyInfo>", about+"</ds:KeyInfo>", 1), true},
+	} {
+		if got := uncovered(readBack(t, []byte(tt.doc), nil)); got != tt.want {
+			t.Errorf("%s: uncovered %v", name, got)
+		}
+	}
+}
+
 // TestBudget: what a document may hold in memory is bounded, and too much is a
 // fact about the document.
 func TestBudget(t *testing.T) {

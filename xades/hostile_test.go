@@ -168,6 +168,22 @@ func TestLaterCounterSignature(t *testing.T) {
 	}
 }
 
+// TestNoSignatureIsLeftOut: a signature that only looks like a counter-signature of another one is
+// read as one of its own.
+func TestNoSignatureIsLeftOut(t *testing.T) {
+	p := adestest.Must(t, clock)
+	a := p.Actor(t, "p256")
+	first := string(sign(t, a, []ades.File{file("", `<r><a Id="x">1</a><b Id="y">2</b></r>`)}, Options{SignElement: "x"}))
+	both := string(sign(t, a, []ades.File{file("", first)}, Options{SignElement: "y"}))
+	second := both[strings.LastIndex(both, "<ds:Signature ") : strings.LastIndex(both, "</ds:Signature>")+len("</ds:Signature>")]
+	wrapped := strings.Replace(both, second, `<c:CounterSignature xmlns:c="`+ns132+`">`+second+`</c:CounterSignature>`, 1)
+	for name, doc := range map[string]string{"whole": both, "wrapped": wrapped, "wrapped and broken": strings.Replace(wrapped, ">2<", "><", 1)} {
+		if n := len(readBack(t, []byte(doc), nil).Signatures); n != 2 {
+			t.Errorf("%s: %d signatures", name, n)
+		}
+	}
+}
+
 // TestStampOfSomethingElse: a token over an older element, which anybody may have, or over references
 // alone does not prove that the signature is as old. Include lists what a time-stamp is over (TS 101
 // 903, 7.1.4.3.1).

@@ -118,10 +118,13 @@ func controls(text string) bool {
 // pages are the extensions of files that browsers open as HTML, or as something that runs scripts.
 var pages = []string{".html", ".htm", ".xhtml", ".xht", ".shtml", ".svg", ".mht", ".mhtml", ".hta"}
 
+// isWebPage reports whether a file is opened by browsers.
+func isWebPage(f *ades.File) bool { return slices.Contains(pages, strings.ToLower(path.Ext(f.Name))) }
+
 // asWritten reports whether the digest over a file that browsers open is over its unchanged bytes.
 // Other files may be canonicalised.
 func (s *sigReader) asWritten(r *xmldsig.Reference, f *ades.File) bool {
-	if r.Node.Child(ds, "Transforms") == nil || !slices.Contains(pages, strings.ToLower(path.Ext(f.Name))) {
+	if r.Node.Child(ds, "Transforms") == nil || !isWebPage(f) {
 		return true
 	}
 	same := &comparison{src: f.Source}

@@ -31,6 +31,12 @@ func (r *reader) parts(element string) error {
 			p.signedInfo(s.x.SignedInfo, i)
 		}
 	}
+	for _, c := range r.counters {
+		p.counters = append(p.counters, &xmldsig.Region{Set: xmldsig.NodeSet{Apex: c.x.SignedInfo}})
+		for _, g := range c.regions {
+			p.counters = append(p.counters, g.region)
+		}
+	}
 	var missing error
 	if element != "" {
 		p.expected, missing = r.expected(element)
@@ -145,7 +151,7 @@ func (r *reader) expected(name string) (*xmldom.Node, error) {
 	if !strings.ContainsAny(name, "/([*:@") {
 		return r.doc.ByID(strings.TrimPrefix(name, "#"))
 	}
-	found, _, err := r.doc.SelectContext(r.ctx, name, nil)
+	found, _, err := r.doc.SelectContext(r.ctx, name, nil, false)
 	switch {
 	case err != nil:
 		return nil, err
@@ -219,14 +225,14 @@ func (s *sigReader) holds(f *ades.File) bool {
 		if _, err := io.Copy(w, io.NewSectionReader(f.Source, 0, f.Source.Size())); err == nil && bytes.Equal(w.Sum(nil), r.Digest) {
 			return true
 		}
-		if g.Text || !LooksLikeXML(f.Source) {
+		if g.Text || isWebPage(f) || !LooksLikeXML(f.Source) {
 			continue
 		}
 		if doc, err := parse(s.ctx, f.Source); err == nil {
 			w.Reset()
 			err = xmldsig.Canonicalize(w, xmldsig.NodeSet{Apex: doc.Node, Comments: g.Set.Comments}, g.Method)
 			doc.Release()
-			if err == nil && bytes.Equal(w.Sum(nil), r.Digest) {
+			if err == nil && bytes.Equal(w.Sum(nil), r.Digest) && s.x.WholeXML(f.Source, g.Method, g.Comments) {
 				return true
 			}
 		}

@@ -61,8 +61,8 @@ func (r *reader) read() error {
 		return ades.Malformed("XML", "", "%w: %d signatures", xmldom.ErrLimit, len(r.found))
 	}
 	for _, n := range r.found {
-		if isCounter(n) {
-			continue // read with its parent
+		if r.seen[n] {
+			continue // a counter-signature, read with its parent
 		}
 		sig := r.signature(n, nil, 0)
 		if err := r.ctx.Err(); err != nil {
@@ -89,11 +89,14 @@ type reader struct {
 	budget int64
 	found  []*xmldom.Node // every ds:Signature
 	tops   []*sigReader   // of the signatures other than counter-signatures
+
+	counters []*sigReader // of counter-signatures
+	seen     map[*xmldom.Node]bool
 }
 
 func newReader(ctx context.Context, doc *xmldom.Document, files outside) *reader {
 	return &reader{
-		ctx: ctx, doc: doc, files: files, out: &ades.Document{Format: ades.XMLDSig}, ids: map[string]int{},
+		ctx: ctx, doc: doc, files: files, out: &ades.Document{Format: ades.XMLDSig}, ids: map[string]int{}, seen: map[*xmldom.Node]bool{},
 		budget: limits.XMLWork + limits.XMLWorkTimes*(int64(len(doc.Source()))+files.size()),
 	}
 }
@@ -127,6 +130,7 @@ type sigReader struct {
 
 // signature reads a ds:Signature; parent is the one it counter-signs.
 func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int) *ades.Signature {
+	r.seen[n] = true
 	x, err := xmldsig.Read(r.doc, n)
 	s := &sigReader{reader: r, x: x, depth: depth, sig: &ades.Signature{Format: ades.XMLDSig, Path: n.Path()}}
 	s.sig.ID = r.name(n, x)
@@ -141,6 +145,9 @@ func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int)
 	if err != nil {
 		s.problem(finding.XMLSignatureUnreadable, n, err)
 		return s.sig
+	}
+	if depth > 0 {
+		r.counters = append(r.counters, s)
 	}
 	s.sig.Value, x.Budget, x.Context = x.Value, &r.budget, r.ctx
 	s.findProperties()

@@ -64,6 +64,24 @@ func (o outside) find(r *xmldsig.Reference) (*ades.File, error) {
 	return byBase(o.files, path.Base(decodeURI(r.URI))), nil
 }
 
+// guessed reports whether the only file given is taken for that of a reference, though it has
+// another name.
+func (o outside) guessed(r *xmldsig.Reference) bool {
+	return !o.container && len(o.files) == 1 && !slices.Contains(names(r.URI), o.files[0].Name)
+}
+
+// several reports whether the document refers to several files outside: the only one given is not
+// all of them.
+func (r *reader) several() bool {
+	uris := map[string]bool{}
+	for _, n := range r.doc.Descendants(ds, "Reference") {
+		if uri, ok := n.LookupAttr("", "URI"); !ok || uri != "" && uri[0] != '#' {
+			uris[uri] = true
+		}
+	}
+	return len(uris) > 1
+}
+
 func byBase(files []ades.File, base string) *ades.File {
 	var found *ades.File
 	for i := range files {
@@ -251,6 +269,9 @@ func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 		ref.Digest = pkix.HashName(h)
 	}
 	err := s.x.Check(r, s.resolve)
+	if errors.Is(err, xmldsig.ErrDigest) && s.files.guessed(r) && s.several() {
+		err = fmt.Errorf("%w: %q", xmldsig.ErrMissing, r.URI)
+	}
 	switch {
 	case err == nil:
 		ref.Found, ref.Intact = true, ades.Yes

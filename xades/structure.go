@@ -140,15 +140,15 @@ func (p *partition) allows(s shape, n *xmldom.Node) bool {
 	case numberText:
 		return numberForm.MatchString(n.Data)
 	case tokenText:
-		return tokenForm.MatchString(n.Data) || countersigned(n)
+		return tokenForm.MatchString(n.Data) || p.countersigned(n)
 	case nameText:
 		text := strings.TrimSpace(n.Data)
 		at := rdnForm.FindStringIndex(text)
-		return tokenForm.MatchString(text) || at != nil && at[0] == 0 && len(text) <= maxName || countersigned(n)
+		return tokenForm.MatchString(text) || at != nil && at[0] == 0 && len(text) <= maxName || p.countersigned(n)
 	case holderText:
-		return p.holder(strings.TrimSpace(n.Data)) || countersigned(n)
+		return p.holder(strings.TrimSpace(n.Data)) || p.countersigned(n)
 	case freeText:
-		return countersigned(n)
+		return p.countersigned(n)
 	default:
 		return false
 	}
@@ -181,24 +181,21 @@ func (p *partition) holder(text string) bool {
 	return len(text) <= maxName && p.spend(256*len(p.subjects())) && slices.ContainsFunc(p.subjects(), func(n pkix.Name) bool { return n.Wrote(text) })
 }
 
-// countersigned reports whether a node is in what a signature inside another one signs of itself,
-// or describes a policy stored beside one.
-func countersigned(n *xmldom.Node) bool {
-	signed, store := false, false
-	for up := n.Parent; up != nil; up = up.Parent {
-		if up.Kind != xmldom.Element {
-			break
-		}
-		switch up.Name.Local {
-		case "SignedProperties", "SignedInfo":
-			signed = true
-		case "SPDocSpecification":
-			store = true
-		case "CounterSignature":
-			return signed
+// countersigned reports whether a counter-signature signs a node in a signature, or it describes a
+// policy stored beside one.
+func (p *partition) countersigned(n *xmldom.Node) bool {
+	p.spend(len(p.counters))
+	return describesPolicy(n) || slices.ContainsFunc(p.counters, func(g *xmldsig.Region) bool { return g.Holds(n) })
+}
+
+// describesPolicy reports whether a node is in the SPDocSpecification of a SignaturePolicyStore.
+func describesPolicy(n *xmldom.Node) bool {
+	for ; n != nil && n.Kind != xmldom.DocumentNode; n = n.Parent {
+		if up := n.Parent; n.Kind == xmldom.Element && n.Name.Local == "SPDocSpecification" {
+			return up.Kind == xmldom.Element && up.Name.Local == "SignaturePolicyStore" && up.Parent.Kind == xmldom.Element && up.Parent.Name.Local == "UnsignedSignatureProperties"
 		}
 	}
-	return store
+	return false
 }
 
 // attributes handles the attributes of an uncovered element of a signature.

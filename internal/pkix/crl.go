@@ -27,7 +27,7 @@ type CRL struct {
 	// ExpiredCertsOnCRL: certificates that expired since then remain listed.
 	ExpiredCertsOnCRL time.Time
 	Extensions        []Extension
-	CriticalUnknown   bool
+	CriticalUnknown   bool // an unknown critical extension, or one that cannot be read
 
 	entries           []byte
 	stored            *stored     // of OpenCRL; nil for a list in memory
@@ -45,10 +45,9 @@ type IssuingDistributionPoint struct {
 
 // Entry is the entry of a list for one certificate.
 type Entry struct {
-	SerialNumber    *big.Int
-	RevokedAt       time.Time
-	Reason          int
-	CriticalUnknown bool
+	SerialNumber *big.Int
+	RevokedAt    time.Time
+	Reason       int
 }
 
 // ParseCRL reads a list without building its entries.
@@ -112,11 +111,15 @@ func (c *CRL) parseTBS(in reader) error {
 	if exts, ok := in.take(0xa0); ok {
 		c.applyExtensions(exts.body)
 	}
+	if !in.empty() {
+		return errors.New("fields out of place")
+	}
 	return nil
 }
 
 func (c *CRL) applyExtensions(body []byte) {
-	c.Extensions = extensionList(body)
+	list, ok := extensionList(body)
+	c.Extensions, c.CriticalUnknown = list, !ok
 	for _, x := range c.Extensions {
 		switch x.OID {
 		case "2.5.29.20":
@@ -128,7 +131,9 @@ func (c *CRL) applyExtensions(body []byte) {
 				c.DeltaBase = parseInt(b)
 			}
 		case "2.5.29.28":
-			c.IDP = parseIDP(x.Value)
+			if c.IDP, ok = parseIDP(x.Value); !ok {
+				c.CriticalUnknown = true
+			}
 		case "2.5.29.35":
 			var cert Certificate
 			cert.applyAuthorityKeyID(x.Value)
@@ -143,18 +148,13 @@ func (c *CRL) applyExtensions(body []byte) {
 	}
 }
 
-func parseIDP(der []byte) *IssuingDistributionPoint {
+func parseIDP(der []byte) (*IssuingDistributionPoint, bool) {
 	idp := new(IssuingDistributionPoint)
-	r, ok := single(der, tagSequence)
-	for ok && !r.empty() {
-		var e element
-		if e, ok = r.next(); !ok {
-			break
-		}
+	ok := each(der, func(e element) bool {
 		yes := len(e.body) == 1 && e.body[0] != 0
 		switch e.tag {
 		case 0xa0:
-			idp.Point.name(e.body)
+			return idp.Point.name(e.body)
 		case 0x81:
 			idp.OnlyUsers = yes
 		case 0x82:
@@ -165,9 +165,12 @@ func parseIDP(der []byte) *IssuingDistributionPoint {
 			idp.Indirect = yes
 		case 0x85:
 			idp.OnlyAttributeCerts = yes
+		default:
+			return false
 		}
-	}
-	return idp
+		return true
+	})
+	return idp, ok
 }
 
 // IssuerKey is the list's issuer in canonical form, for comparing.
@@ -254,9 +257,9 @@ func (s *search) entry(body []byte) error {
 	if !ok {
 		return errDER
 	}
-	if s.indirect {
-		if k, ok := entryIssuer(in); ok {
-			s.current = k
+	if s.indirect || bytes.Contains(in, someTrue) {
+		if err := s.extensions(in); err != nil {
+			return err
 		}
 	}
 	if !sameSerial(serial.body, s.want, s.cert.SerialNumber) || s.current != s.cert.issuerKey {
@@ -275,26 +278,48 @@ func sameSerial(b, want []byte, n *big.Int) bool {
 	return len(b) > 0 && b[len(b)-1] == want[len(want)-1] && parseInt(b).Cmp(n) == 0
 }
 
-func entryIssuer(in reader) (string, bool) {
+// someTrue is how a BOOLEAN begins: an entry without one has no critical extension.
+var someTrue = []byte{tagBool, 1}
+
+// extensions reads the extensions of an entry: its issuer, and critical ones. With one that is
+// unknown the whole list says nothing (RFC 5280, 5.3): it may change what other entries mean.
+func (s *search) extensions(in reader) error {
 	in.next() // revocationDate
 	exts, ok := in.take(tagSequence)
 	if !ok {
-		return "", false
+		return nil
 	}
-	for _, x := range extensionList(exts.full) {
-		if x.OID != "2.5.29.29" {
-			continue
-		}
-		names, _ := parseGeneralNames(x.Value)
-		for _, n := range names {
-			if n.Tag == 4 {
-				if name, err := ParseName(n.Raw); err == nil {
-					return name.Canonical(), true
-				}
+	list, ok := extensionList(exts.full)
+	if !ok {
+		return errDER
+	}
+	for _, x := range list {
+		switch x.OID {
+		case "2.5.29.21", "2.5.29.24":
+		case "2.5.29.29":
+			if s.indirect && !s.issuer(x.Value) {
+				return errors.New("certificateIssuer of an entry")
+			}
+		default:
+			if x.Critical {
+				return fmt.Errorf("critical extension %s of an entry", x.OID)
 			}
 		}
 	}
-	return "", false
+	return nil
+}
+
+// issuer reads the certificate issuer of this and the following entries.
+func (s *search) issuer(der []byte) bool {
+	names, _ := parseGeneralNames(der)
+	for _, n := range names {
+		if n.Tag == 4 {
+			name, err := ParseName(n.Raw)
+			s.current = name.Canonical()
+			return err == nil
+		}
+	}
+	return false
 }
 
 func parseEntry(serial []byte, in reader) (Entry, error) {
@@ -308,15 +333,10 @@ func parseEntry(serial []byte, in reader) (Entry, error) {
 	if !ok {
 		return e, nil
 	}
-	for _, x := range extensionList(exts.full) {
-		switch x.OID {
-		case "2.5.29.21":
-			if b, ok := single(x.Value, tagEnumerated); ok && len(b) == 1 {
-				e.Reason = int(b[0])
-			}
-		case "2.5.29.29", "2.5.29.24":
-		default:
-			e.CriticalUnknown = e.CriticalUnknown || x.Critical
+	list, _ := extensionList(exts.full)
+	for _, x := range list {
+		if b, ok := single(x.Value, tagEnumerated); ok && x.OID == "2.5.29.21" && len(b) == 1 {
+			e.Reason = int(b[0])
 		}
 	}
 	return e, nil

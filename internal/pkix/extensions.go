@@ -19,8 +19,8 @@ type NameConstraints struct {
 	MinMax bool
 }
 
-// GeneralName is one name of a kind: the context tag of RFC 5280 (1 mail, 2
-// DNS, 4 directory, 6 URI, 7 address).
+// GeneralName is one name of a kind: the context tag of RFC 5280 (0 other, 1 mail, 2 DNS, 4
+// directory, 6 URI, 7 address).
 type GeneralName struct {
 	Tag  int
 	Text string // mail, DNS, URI
@@ -217,6 +217,15 @@ func generalName(e element) GeneralName {
 		g.Text = string(e.body)
 	}
 	return g
+}
+
+// Mailbox is the mail address of an otherName of type SmtpUTF8Mailbox (RFC 9598).
+func (g GeneralName) Mailbox() (address string, ok bool) {
+	in := reader(g.Raw)
+	id, _ := in.take(tagOID)
+	value, _ := in.take(0xa0)
+	text, ok := single(value.body, tagUTF8String)
+	return string(text), ok && g.Tag == 0 && parseOID(id.body) == "1.3.6.1.5.5.7.8.9"
 }
 
 func parseGeneralNames(der []byte) ([]GeneralName, bool) {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -193,7 +194,7 @@ func escape(b *strings.Builder, v string) {
 
 // Canonical is a form in which equal names are equal strings: values are prepared like in RFC 4518
 // (compatibility composition, case folding, white space compression), so that a UTF8String equals a
-// PrintableString.
+// PrintableString, and one with characters that nobody sees equals one without.
 func (n Name) Canonical() string {
 	var b strings.Builder
 	for _, rdn := range n {
@@ -215,7 +216,7 @@ func prepare(a Attribute) string {
 	if plain(a.Value) {
 		return squeeze(strings.ToLower(a.Value))
 	}
-	return squeeze(strings.ToLower(norm.NFKC.String(a.Value)))
+	return squeeze(cases.Fold().String(norm.NFKC.String(a.Value)))
 }
 
 func plain(s string) bool {
@@ -233,7 +234,7 @@ func squeeze(s string) string {
 		return strings.TrimSpace(s)
 	}
 	s = strings.Map(func(r rune) rune {
-		if r == 0xad || r == 0x200b || (unicode.IsControl(r) && !unicode.IsSpace(r)) {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector) && !unicode.IsSpace(r) || strings.ContainsRune("\u034f\u1806\ufffc", r) {
 			return -1
 		}
 		return r

@@ -35,7 +35,7 @@ type OCSPResponse struct {
 	Responses        []SingleResponse
 	Nonce            []byte
 	Certificates     [][]byte
-	CriticalUnknown  bool // the response has an unknown critical extension
+	CriticalUnknown  bool // an unknown critical extension, or one that cannot be read
 }
 
 // SingleResponse is the answer about one certificate.
@@ -159,13 +159,19 @@ func (o *OCSPResponse) parseData(in reader) error {
 		}
 		o.Responses = append(o.Responses, s)
 	}
-	exts, _ := in.take(0xa1)
-	o.applyExtensions(exts.body)
+	if exts, ok := in.take(0xa1); ok {
+		o.applyExtensions(exts.body)
+	}
+	if !in.empty() {
+		return errDER
+	}
 	return nil
 }
 
 func (o *OCSPResponse) applyExtensions(body []byte) {
-	for _, x := range extensionList(body) {
+	list, ok := extensionList(body)
+	o.CriticalUnknown = !ok
+	for _, x := range list {
 		switch {
 		case x.OID == "1.3.6.1.5.5.7.48.1.2":
 			o.Nonce = x.Value
@@ -175,20 +181,16 @@ func (o *OCSPResponse) applyExtensions(body []byte) {
 	}
 }
 
-func extensionList(body []byte) []Extension {
-	list, ok := single(body, tagSequence)
-	var out []Extension
-	for ok && !list.empty() {
-		var e element
-		if e, ok = list.take(tagSequence); !ok {
-			break
-		}
-		var x Extension
-		if x, ok = parseExtension(e.body); ok {
+// extensionList returns the extensions up to the first that cannot be read.
+func extensionList(der []byte) (out []Extension, ok bool) {
+	ok = eachIn(der, func(in reader) bool {
+		x, ok := parseExtension(in)
+		if ok {
 			out = append(out, x)
 		}
-	}
-	return out
+		return ok
+	})
+	return out, ok
 }
 
 func parseSingle(in reader) (SingleResponse, error) {
@@ -224,8 +226,12 @@ func parseSingle(in reader) (SingleResponse, error) {
 		e, _ := r.next()
 		s.NextUpdate, _ = parseTime(e)
 	}
-	exts, _ := in.take(0xa1)
-	s.applyExtensions(exts.body)
+	if exts, ok := in.take(0xa1); ok {
+		s.applyExtensions(exts.body)
+	}
+	if !in.empty() {
+		return s, errDER
+	}
 	return s, nil
 }
 
@@ -264,7 +270,9 @@ func (s *SingleResponse) revoked(in reader) error {
 }
 
 func (s *SingleResponse) applyExtensions(body []byte) {
-	for _, x := range extensionList(body) {
+	list, ok := extensionList(body)
+	s.CriticalUnknown = !ok
+	for _, x := range list {
 		switch {
 		case x.OID == "1.3.6.1.5.5.7.48.1.6":
 			r := reader(x.Value)

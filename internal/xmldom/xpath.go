@@ -18,16 +18,18 @@ var ErrBudget = errors.New("XPath expression takes too long")
 // document order. Prefixes are those in scope at the root element by default. Expression and work
 // are bounded.
 func (d *Document) Select(expr string, prefixes map[string]string) ([]*Node, error) {
-	found, _, err := d.SelectContext(context.Background(), expr, prefixes)
+	found, _, err := d.SelectContext(context.Background(), expr, prefixes, false)
 	return found, err
 }
 
-// SelectContext is Select with a context. It also returns how many steps the evaluation took.
-func (d *Document) SelectContext(ctx context.Context, expr string, prefixes map[string]string) (found []*Node, steps int, err error) {
+// SelectContext is Select with a context. It also returns how many steps the evaluation took. A name
+// without prefix is one in no namespace if strict, as XPath says, and else also one in the default
+// namespace, which people expect.
+func (d *Document) SelectContext(ctx context.Context, expr string, prefixes map[string]string, strict bool) (found []*Node, steps int, err error) {
 	if len(expr) > limits.XPathLength {
 		return nil, 0, fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))
 	}
-	work := &xpathBudget{ctx: ctx, left: limits.XPathSteps}
+	work := &xpathBudget{ctx: ctx, left: limits.XPathSteps, strict: strict}
 	defer func() {
 		steps = limits.XPathSteps - work.left
 		switch r := recover(); r {
@@ -88,6 +90,8 @@ type xpathBudget struct {
 	ctx   context.Context
 	left  int
 	asked int // steps left when the context was last checked
+
+	strict bool
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -131,7 +135,12 @@ func (v *navigator) name() *Name {
 
 func (v *navigator) LocalName() string { return v.name().Local }
 
-func (v *navigator) Prefix() string { return v.name().Prefix }
+func (v *navigator) Prefix() string {
+	if n := v.name(); v.work.strict && n.Prefix == "" && n.Space != "" {
+		return ":" // no prefix that an expression can have
+	}
+	return v.name().Prefix
+}
 
 // NamespaceURL is called for name tests with a prefix.
 func (v *navigator) NamespaceURL() string { return v.name().Space }

@@ -244,13 +244,24 @@ func (c *canonicalizer) binding(b xmldom.Binding) {
 
 // inclusive writes every declaration in scope that no output ancestor has written.
 func (c *canonicalizer) inclusive(n *xmldom.Node, orphan bool) {
-	own := n.Bindings()
-	if orphan {
-		own = c.scope
-	}
-	for _, b := range slices.Backward(own) { // the innermost takes precedence
+	for _, b := range c.declared(n, orphan) {
 		c.want(b)
 	}
+}
+
+// declared returns the declarations of an element, or, if its parent is not in the set, those in
+// scope: of a prefix the innermost, even if it undoes another.
+func (c *canonicalizer) declared(n *xmldom.Node, orphan bool) []xmldom.Binding {
+	if !orphan {
+		return n.Bindings()
+	}
+	var own []xmldom.Binding
+	for _, b := range slices.Backward(c.scope) {
+		if !slices.ContainsFunc(own, func(o xmldom.Binding) bool { return o.Prefix == b.Prefix }) {
+			own = append(own, b)
+		}
+	}
+	return own
 }
 
 // exclusive writes the declarations of prefixes that the element uses, and of those listed in the
@@ -265,11 +276,7 @@ func (c *canonicalizer) exclusive(n *xmldom.Node, orphan bool) {
 	if len(c.m.Prefixes) == 0 {
 		return
 	}
-	own := n.Bindings()
-	if orphan {
-		own = c.scope
-	}
-	for _, b := range slices.Backward(own) {
+	for _, b := range c.declared(n, orphan) {
 		if slices.Contains(c.m.Prefixes, b.Prefix) {
 			c.want(b)
 		}

@@ -131,6 +131,29 @@ func TestCanonicalizeSubtree(t *testing.T) {
 	}
 }
 
+// TestUndeclared: an element that undeclares the default namespace of those around it is in none. It
+// must not have the form of one that inherits it.
+func TestUndeclared(t *testing.T) {
+	d, err := xmldom.Parse(`<r xmlns="urn:d"><a Id="in"><b/></a><a Id="out" xmlns=""><b xmlns="urn:d"/></a></r>`, xmldom.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"in":  `<a xmlns="urn:d" Id="in"><b></b></a>`,
+		"out": `<a Id="out"><b xmlns="urn:d"></b></a>`,
+	} {
+		n, err := d.ByID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []Method{{}, {V11: true}, {Exclusive: true}, {Exclusive: true, Prefixes: []string{""}}} {
+			if got := string(Canonical(n, m)); got != want {
+				t.Errorf("%+v:\n got %s\nwant %s", m, got, want)
+			}
+		}
+	}
+}
+
 func TestJoinURI(t *testing.T) {
 	for _, tt := range [][3]string{
 		{"http://h/a/b", "c", "http://h/a/c"},

@@ -102,8 +102,6 @@ func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
 }
 
 // WholeFile reports whether a reference outside the document covers all of its file.
-// Canonicalisation does, except for comments and CDATA sections: one that splits a text may change
-// how it is read, and a comment may contain a PDF; and except for namespaces that only values use.
 func (s *Signature) WholeFile(r *Reference, src Source) bool {
 	steps, err := transforms(r.Node)
 	if err != nil {
@@ -120,11 +118,15 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 		}
 		method = method.then(m)
 	}
-	if len(steps) == 0 {
-		return true
-	}
-	d := &data{source: src}
-	if d, err = s.nodes(d); err != nil {
+	return len(steps) == 0 || s.WholeXML(src, method, comments)
+}
+
+// WholeXML reports whether the canonical form of a file covers all of it. It does, except for
+// comments and CDATA sections: one that splits a text may change how it is read, and a comment may
+// contain a PDF; and except for namespaces that only values use.
+func (s *Signature) WholeXML(src Source, method Method, comments bool) bool {
+	d, err := s.nodes(&data{source: src})
+	if err != nil {
 		return false
 	}
 	defer d.doc.Release()

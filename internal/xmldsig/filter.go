@@ -104,11 +104,14 @@ func (s *Signature) filter2(d *data, t *xmldom.Node) (*data, error) {
 	return d, nil
 }
 
-// intersect keeps only nodes in both sets.
+// intersect keeps only nodes in both sets, of nested ones the outermost.
 func (d *data) intersect(sel []*xmldom.Node) *data {
 	set := *d.set
 	keep := []*xmldom.Node{}
 	for _, n := range sel {
+		if len(keep) > 0 && keep[len(keep)-1].Contains(n) {
+			continue
+		}
 		if set.Keep == nil || slices.ContainsFunc(set.Keep, func(k *xmldom.Node) bool { return k.Contains(n) }) {
 			keep = append(keep, n)
 		}
@@ -173,7 +176,7 @@ const stepCost = 64
 
 // find evaluates a path and charges its steps.
 func (s *Signature) find(doc *xmldom.Document, path string, prefixes map[string]string) ([]*xmldom.Node, error) {
-	found, steps, err := doc.SelectContext(s.context(), path, prefixes)
+	found, steps, err := doc.SelectContext(s.context(), path, prefixes, true)
 	if err := s.Charge(int64(steps) * stepCost); err != nil {
 		return nil, err
 	}

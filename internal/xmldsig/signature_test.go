@@ -125,6 +125,38 @@ func TestTransformsRefused(t *testing.T) {
 	}
 }
 
+// TestFilters: what filters leave of a document in canonical form, which is what xmlsec1 digests.
+func TestFilters(t *testing.T) {
+	filter := func(kind, path string) string {
+		return `<ds:Transform Algorithm="` + XPathFilter2 + `"><f:XPath xmlns:f="` + FilterNS + `" Filter="` + kind + `">` + path + `</f:XPath></ds:Transform>`
+	}
+	canonical := `<ds:Transform Algorithm="` + inclusive + `"/>`
+	enveloped := `<ds:Transform Algorithm="` + Enveloped + `"/>`
+	for _, tt := range []struct{ doc, transforms, want string }{
+		{`<r xmlns="urn:d"><a>1</a>@</r>`, enveloped + filter("subtract", "//a") + canonical, `<r xmlns="urn:d"><a>1</a></r>`},
+		{`<r xmlns="urn:d"><a>1</a>@</r>`, filter("intersect", "//a") + canonical, ""},
+		{`<r><a>1</a><a xmlns="urn:d">2</a>@</r>`, filter("intersect", "/r/a") + canonical, `<a>1</a>`},
+		{`<r xmlns:d="urn:d"><a>1</a><a xmlns="urn:d">2</a>@</r>`, filter("intersect", "//d:a") + canonical, `<a xmlns="urn:d" xmlns:d="urn:d">2</a>`},
+		{`<r xml:lang="it"><a>1<a>2</a></a><a>3</a>@</r>`, filter("intersect", "//a") + canonical, `<a xml:lang="it">1<a>2</a></a><a xml:lang="it">3</a>`},
+	} {
+		signature := `<ds:Signature xmlns:ds="` + Space + `"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="` + ExcC14N + `"/><ds:SignatureMethod Algorithm="` + MoreSpace +
+			`rsa-sha256"/><ds:Reference URI=""><ds:Transforms>` + tt.transforms + `</ds:Transforms><ds:DigestMethod Algorithm="` + encSpace +
+			`sha256"/><ds:DigestValue>AA==</ds:DigestValue></ds:Reference></ds:SignedInfo><ds:SignatureValue>AA==</ds:SignatureValue></ds:Signature>`
+		d, err := xmldom.Parse(strings.Replace(tt.doc, "@", signature, 1), xmldom.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Read(d, Find(d)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		if err := s.Write(&got, s.References[0], nil, Method{}); err != nil || got.String() != tt.want {
+			t.Errorf("%s %s: %v\n got %s\nwant %s", tt.doc, tt.transforms, err, &got, tt.want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:SignedInfo/><ds:SignatureValue/></ds:Signature>`))
 	corpus.Seeds(f, 16<<10, "files", "xmldsig", "*.xml")
