@@ -6,7 +6,6 @@ package await
 import (
 	"flag"
 	"iter"
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -37,17 +36,23 @@ const Limit = 3 * time.Minute
 func Within(limit time.Duration) iter.Seq[struct{}] {
 	return func(yield func(struct{}) bool) {
 		for end := time.Now().Add(limit); yield(struct{}{}) && time.Now().Before(end); {
-			Pause()
+			time.Sleep(pause)
 		}
 	}
 }
 
-// Pause is the time between two questions of a loop that ends by itself.
-func Pause() { time.Sleep(pause) }
-
-// Moment lets a random time pass, for tests that interrupt work wherever it
-// stands.
-func Moment(from, to time.Duration) { time.Sleep(from + rand.N(to-from)) }
+// Count waits until a count is so high, and returns the last one: it is lower if it
+// stood still for longer than patience.
+func Count(want int, patience time.Duration, count func() int) (n int) {
+	n = count()
+	for last := time.Now(); n < want && time.Since(last) <= patience; {
+		time.Sleep(pause)
+		if now := count(); now != n {
+			n, last = now, time.Now()
+		}
+	}
+	return n
+}
 
 // Until waits until something is so, and ends the test where it is not within
 // three minutes, which only a busy machine takes.

@@ -110,17 +110,10 @@ func TestTokenRemoved(t *testing.T) {
 	b.SignAnswer.Store(pkcs11.CKR_TOKEN_NOT_PRESENT)
 	b.OpenAnswer.Store(pkcs11.CKR_TOKEN_NOT_PRESENT)
 	before := b.Inits.Load()
-	begin := time.Now()
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			for time.Since(begin) < 2*time.Second {
-				if err := b.sign(); !errors.Is(err, hsm.ErrUnavailable) {
-					t.Errorf("%v", err)
-					return
-				}
-				await.Pause()
-			}
+			await.Never(t, 2*time.Second, "another answer than that it is away", func() bool { return !errors.Is(b.sign(), hsm.ErrUnavailable) })
 		})
 	}
 	all.Wait()
@@ -129,15 +122,13 @@ func TestTokenRemoved(t *testing.T) {
 	}
 	b.SignAnswer.Store(0)
 	b.OpenAnswer.Store(0)
-	for end := time.Now().Add(5 * time.Second); ; await.Pause() {
-		err := b.sign()
-		if err == nil {
+	var err error
+	for range await.Within(5 * time.Second) {
+		if err = b.sign(); err == nil {
 			return
 		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
 	}
+	t.Error(err)
 }
 
 // The files of the token are taken away for real, and put back.
@@ -170,11 +161,7 @@ func TestTokenPINRefused(t *testing.T) {
 			b.token.Close()
 			hsm.AllowReconnect(b.token)
 			before := b.Logins.Load()
-			for begin := time.Now(); time.Since(begin) < time.Second; await.Pause() {
-				if err := b.sign(); !errors.Is(err, hsm.ErrUnavailable) {
-					t.Fatal(err)
-				}
-			}
+			await.Never(t, time.Second, "another answer than that it cannot be used", func() bool { return !errors.Is(b.sign(), hsm.ErrUnavailable) })
 			if tries := b.Logins.Load() - before; tries != 1 {
 				t.Errorf("%d logins", tries)
 			}

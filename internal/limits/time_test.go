@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/internal/await"
 )
 
 // spin uses the processor until the context ends.
@@ -50,10 +52,7 @@ func TestTimeOfOthers(t *testing.T) {
 		go spin(stop)
 	}
 	ctx, done := WithTime(context.Background(), most)
-	time.Sleep(patience / 2 * most)
-	if ctx.Err() != nil {
-		t.Errorf("waiting ended it: %v", ctx.Err())
-	}
+	await.Never(t, patience/2*most, "ended by waiting", func() bool { return ctx.Err() != nil })
 	if used := done(); used >= most {
 		t.Errorf("%v of %v used by waiting", used, most)
 	}

@@ -205,9 +205,11 @@ func TestRapidReset(t *testing.T) {
 		}
 	})
 	wg.Go(func() {
-		for ctx.Err() == nil {
+		for range await.Within(await.Limit) {
 			most = max(most, runtime.NumGoroutine())
-			await.Pause()
+			if ctx.Err() != nil {
+				return
+			}
 		}
 	})
 	during := latency(t, r.URL, 30)

@@ -61,9 +61,8 @@ func TestSecretsLeaveMemory(t *testing.T) {
 		resp.Body.Close()
 	}
 	var after map[string]int
-	for end := time.Now().Add(2 * time.Minute); ; await.Pause() { // the key is dropped, and the collector comes round in its own time
-		after = memorytest.Find(t, p.Cmd.Process.Pid, secrets)
-		if sum(after) == 0 || time.Now().After(end) {
+	for range await.Within(2 * time.Minute) { // the key is dropped, and the collector comes round in its own time
+		if after = memorytest.Find(t, p.Cmd.Process.Pid, secrets); sum(after) == 0 {
 			break
 		}
 	}

@@ -3,6 +3,7 @@ package blackbox
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -43,8 +44,11 @@ func (s *servers) waits(options map[string]any, times int) (all []time.Duration)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		for r := (signature{State: state}); r.State != "DONE"; {
-			await.Pause()
+		r := signature{State: state}
+		await.Until(s.t, "it is signed", func() bool {
+			if r.State == "DONE" {
+				return true
+			}
 			a, err := call(s.client, "GET", s.nodes[0].url()+"/signatures/"+id, nil, "Authorization", bearer(s.token))
 			if err == nil {
 				err = json.Unmarshal(a.Data, &r)
@@ -52,7 +56,8 @@ func (s *servers) waits(options map[string]any, times int) (all []time.Duration)
 			if err != nil || r.State == "ERROR" {
 				s.t.Fatalf("%+v, %v", r, err)
 			}
-		}
+			return r.State == "DONE"
+		})
 		all = append(all, time.Since(begun))
 	}
 	slices.Sort(all)
@@ -153,15 +158,14 @@ func drain(t *testing.T, records int) {
 // while there are any.
 func (s *servers) drained(records int, patience time.Duration) {
 	s.t.Helper()
-	for done, at := 0, time.Now(); done < records; {
-		await.Pause() // asking is work too
-		if n := s.count(`select count(*) from signatures where state = 'DONE'`); n > done {
-			done, at = n, time.Now()
-		}
-		if time.Since(at) > patience {
-			s.t.Fatalf("%d of %d records stay behind, %d of them waiting", records-done, records, s.count(`select count(*) from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN')`))
-		}
+	if done := await.Count(records, patience, s.done); done < records {
+		s.t.Fatalf("%d of %d records stay behind, %d of them waiting", records-done, records, s.count(`select count(*) from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN')`))
 	}
+}
+
+func (s *servers) done() int {
+	s.t.Helper()
+	return s.count(`select count(*) from signatures where state = 'DONE'`)
 }
 
 func (s *servers) count(query string) (n int) {
@@ -187,8 +191,9 @@ func TestOneOfFourIsKilled(t *testing.T) {
 	sent.Go(func() {
 		front.send("eseal", s.request("eseal", document(1000), map[string]any{"asyncSignature": true}), "WAIT_SIGN", records)
 	})
-	for range kills {
-		await.Moment(300*time.Millisecond, 1300*time.Millisecond)
+	for i := range kills {
+		until := (i*records + rand.N(records)) / kills
+		await.Until(t, "enough is signed", func() bool { return s.done() >= until })
 		victim.kill()
 		victim.start()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"sync"
@@ -42,12 +43,16 @@ func killing(t *testing.T, n *node) {
 		client: &http.Client{Timeout: 20 * time.Second, Transport: newWatch(t, &http.Transport{MaxIdleConnsPerHost: 16}, n.url())},
 	}
 	for round := range rounds() {
-		stop := make(chan struct{})
+		stop, until := make(chan struct{}), len(k.acknowledged)+len(k.open)+1+rand.N(500)
 		var load sync.WaitGroup
 		for range 16 {
 			load.Go(func() { k.post(stop) })
 		}
-		await.Moment(50*time.Millisecond, 650*time.Millisecond)
+		await.Until(t, "enough is asked for", func() bool {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return len(k.acknowledged)+len(k.open) >= until
+		})
 		n.kill()
 		close(stop)
 		load.Wait()

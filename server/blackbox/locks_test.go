@@ -59,9 +59,7 @@ func testOneTimePasswords(t *testing.T, w *world) {
 		}
 	}
 	c := g.issue("otp", m{})
-	for time.Now().Unix()%30 > 14 { // so that a step does not end in between
-		await.Pause()
-	}
+	await.Until(t, "a step has begun, which does not end in between", func() bool { return time.Now().Unix()%30 < 15 })
 	early, before, now, next, late := code(c.Secret, -2), code(c.Secret, -1), code(c.Secret, 0), code(c.Secret, 1), code(c.Secret, 2)
 	sign(c, late).wrong(t, 116)
 	sign(c, early).wrong(t, 116)

@@ -370,9 +370,7 @@ func testSigningOnce(t *testing.T, w *world) {
 		var first *answer
 		var running sync.WaitGroup
 		running.Go(func() { first = g.do("POST", path, body, "Idempotency-Key", key) })
-		for len(w.web.visits("/once-"+kind)) == 0 {
-			await.Pause()
-		}
+		await.Until(t, "the document is asked for", func() bool { return len(w.web.visits("/once-"+kind)) > 0 })
 		for range w.nodes { // each of them knows
 			a := g.do("POST", path, body, "Idempotency-Key", key)
 			if a.refused(t, "the first still runs", 409, 150); a.Header.Get("Retry-After") == "" {

@@ -206,33 +206,40 @@ func (s *storm) once(n *node, body any, key string) (status int, id string) {
 // faults come one after the other.
 func (s *storm) faults() {
 	first, second, third := s.nodes[0], s.nodes[1], s.nodes[2]
+	stop := func(how os.Signal) func() { return func() { s.pair.Stop(how) } }
+	front := func(how int64) func() { return func() { s.bucket.Store(how) } }
 	for _, f := range []struct {
-		what string
-		come func()
+		what  string
+		begin func()
+		lasts time.Duration
+		end   func()
 	}{
-		{"a server is killed", func() { first.kill(); time.Sleep(s.killed); first.start() }},
-		{"PostgreSQL restarts", func() { s.pair.Restart(syscall.SIGINT, s.down) }},
-		{"PostgreSQL crashes", func() { s.pair.Restart(syscall.SIGQUIT, s.down) }},
-		{"the bucket is away", func() { s.bucket.Store(-1); time.Sleep(s.away); s.bucket.Store(0) }},
-		{"the bucket is slow", func() { s.bucket.Store(int64(s.latency)); time.Sleep(s.slow); s.bucket.Store(0) }},
-		{"a disk is full", func() { s.fill(third) }},
-		{"a server is stopped", func() { s.freeze(second) }},
-		{"the standby takes over", func() { s.pair.Promote(syscall.SIGQUIT) }},
+		{"a server is killed", first.kill, s.killed, first.start},
+		{"PostgreSQL restarts", stop(syscall.SIGINT), s.down, s.pair.Start},
+		{"PostgreSQL crashes", stop(syscall.SIGQUIT), s.down, s.pair.Start},
+		{"the bucket is away", front(-1), s.away, front(0)},
+		{"the bucket is slow", front(int64(s.latency)), s.slow, front(0)},
+		{"a disk is full", func() { s.fill(third) }, s.full, func() { s.empty(third) }},
+		{"a server is stopped for longer than its lease lasts", func() { s.signal(second, syscall.SIGSTOP) }, s.stopped, func() { s.signal(second, syscall.SIGCONT) }},
+		{"the standby takes over", func() { s.pair.Promote(syscall.SIGQUIT) }, 0, func() {}},
 	} {
 		time.Sleep(s.rest)
 		begun := time.Now()
-		f.come()
+		f.begin()
+		time.Sleep(f.lasts)
+		f.end()
 		s.t.Logf("%s: %v", f.what, time.Since(begun).Round(time.Millisecond))
 	}
 }
+
+func (s *storm) ballast() string { return filepath.Join(s.small, "ballast") }
 
 // fill takes all room from a server, which must say so.
 func (s *storm) fill(n *node) {
 	if s.small == "" {
 		return
 	}
-	ballast := filepath.Join(s.small, "ballast")
-	f, err := os.Create(ballast)
+	f, err := os.Create(s.ballast())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -241,20 +248,22 @@ func (s *storm) fill(n *node) {
 	}
 	_ = f.Close()
 	s.ready(n, http.StatusServiceUnavailable)
-	time.Sleep(s.full)
-	if err := os.Remove(ballast); err != nil {
+}
+
+// empty gives it back.
+func (s *storm) empty(n *node) {
+	if s.small == "" {
+		return
+	}
+	if err := os.Remove(s.ballast()); err != nil {
 		s.t.Fatal(err)
 	}
 	s.ready(n, http.StatusOK)
 }
 
-// freeze stops a process for longer than its lease lasts.
-func (s *storm) freeze(n *node) {
-	if err := n.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		s.t.Fatal(err)
-	}
-	time.Sleep(s.stopped)
-	if err := n.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+func (s *storm) signal(n *node, what os.Signal) {
+	s.t.Helper()
+	if err := n.cmd.Process.Signal(what); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -54,12 +55,11 @@ func TestKillNineUnderLoad(t *testing.T) {
 	})
 }
 
-// loadUntilKilled asks for signatures until the server is killed, at a random
-// moment, and returns what was acknowledged.
+// loadUntilKilled asks for signatures until the server is killed, after a random
+// number of them, and returns what was acknowledged.
 func loadUntilKilled(p *program) (ids []string) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	first := make(chan struct{})
 	for i := range 6 {
 		wg.Go(func() {
 			for {
@@ -69,18 +69,16 @@ func loadUntilKilled(p *program) (ids []string) {
 				}
 				mu.Lock()
 				ids = append(ids, r.ID)
-				if len(ids) == 1 {
-					close(first)
-				}
 				mu.Unlock()
 			}
 		})
 	}
-	select { // the first call opens the key, which takes its time
-	case <-first:
-	case <-time.After(10 * time.Second):
-	}
-	await.Moment(time.Millisecond, 400*time.Millisecond)
+	until := 1 + rand.N(60)
+	await.Until(p.T, "enough is acknowledged", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(ids) >= until
+	})
 	p.Kill()
 	wg.Wait()
 	return ids

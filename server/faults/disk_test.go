@@ -3,7 +3,9 @@ package faults_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -192,18 +194,7 @@ func TestDiskFull(t *testing.T) {
 // settleAll waits until no record of the account is on its way.
 func settleAll(p *program) {
 	p.T.Helper()
-	for end := time.Now().Add(60 * time.Second); ; await.Pause() {
-		waiting := 0
-		for _, state := range []string{"WAIT_VALIDATION", "WAIT_SIGN"} {
-			waiting += count(p, state)
-		}
-		if waiting == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			p.T.Fatalf("%d records still wait", waiting)
-		}
-	}
+	await.Until(p.T, "no record waits", func() bool { return count(p, "WAIT_VALIDATION")+count(p, "WAIT_SIGN") == 0 })
 }
 
 func count(p *program, state string) int {
@@ -301,6 +292,19 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
+// stopped says whether all threads of a process are stopped, and no system call is under way.
+func stopped(t *testing.T, pid int) bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("no threads of %d: %v", pid, err)
+	}
+	return !slices.ContainsFunc(threads, func(path string) bool {
+		b, err := os.ReadFile(path)
+		return err == nil && !strings.HasPrefix(string(b[bytes.LastIndexByte(b, ')')+1:]), " T ")
+	})
+}
+
 func cutAgainAndAgain(t *testing.T, database string) {
 	rounds := 2
 	if soaking() {
@@ -315,31 +319,28 @@ func cutAgainAndAgain(t *testing.T, database string) {
 	p.Start()
 	var mu sync.Mutex
 	var ids []string
+	acknowledged := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(ids)
+	}
 	for range rounds {
-		first, once := make(chan struct{}), sync.Once{}
+		until := len(ids) + 1 + rand.N(40)
 		stop := load(6, func(i int) bool {
 			o := []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]
 			if r := post(p, o, ""); r != nil {
 				mu.Lock()
 				ids = append(ids, r.ID)
 				mu.Unlock()
-				once.Do(func() { close(first) })
 			}
 			return true
 		})
-		select { // on a busy machine the first answer takes its time
-		case <-first:
-		case <-time.After(time.Minute):
-			t.Error("no answer within a minute")
-		}
-		await.Moment(0, 500*time.Millisecond)
+		await.Until(t, "enough is acknowledged", func() bool { return len(acknowledged()) >= until })
 		if err := p.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(150 * time.Millisecond) // system calls under way end, answers under way arrive
-		mu.Lock()
-		known := append([]string(nil), ids...)
-		mu.Unlock()
+		await.Until(t, "every thread stands still", func() bool { return stopped(t, p.Cmd.Process.Pid) })
+		known := acknowledged()
 		after := v.cut()
 		if database != "" { // both would write to it
 			if err := p.Cmd.Process.Kill(); err != nil {

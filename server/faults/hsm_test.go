@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/miekg/pkcs11"
 
@@ -66,15 +65,10 @@ func TestPKCS11GoneAndBack(t *testing.T) {
 	}
 	token.SignAnswer.Store(0)
 	token.OpenAnswer.Store(0)
-	for end := time.Now().Add(40 * time.Second); ; await.Pause() {
+	await.Until(t, "it signs again", func() bool {
 		a := s.Do("POST", "/EU-QES_automatic", s.Body(b64(sitetest.SamplePDF), who))
-		if a.Status == 200 && s.Record(a).State == "DONE" {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("not back: %d/%d %s", a.Status, a.Code(), a.Message)
-		}
-	}
+		return a.Status == 200 && s.Record(a).State == "DONE"
+	})
 	s.VerifyAudit()
 }
 

@@ -68,17 +68,18 @@ func (s *server) record(t testing.TB, id string) *asked {
 }
 
 // reach waits for a state of a record.
-func (s *server) reach(t testing.TB, id, state string) *asked {
+func (s *server) reach(t testing.TB, id, state string) (r *asked) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; await.Pause() {
-		r := s.record(t, id)
-		if r.State == state {
+	for range await.Within(patience) {
+		if r = s.record(t, id); r.State == state {
 			return r
 		}
-		if time.Now().After(end) || r.State == "ERROR" || r.State == "DONE" {
-			t.Fatalf("the record is %s, not %s: %+v", r.State, state, r)
+		if r.State == "ERROR" || r.State == "DONE" {
+			break
 		}
 	}
+	t.Fatalf("the record is %s, not %s: %+v", r.State, state, r)
+	return nil
 }
 
 // mails of a record that the sandbox did not send to an address, in the order of time.
@@ -127,8 +128,9 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 // code is the latest that was sent.
 func (s *server) code(t testing.TB, id, to string) string {
 	t.Helper()
-	for end := time.Now().Add(patience); ; await.Pause() {
-		all := s.mails(t, id, to)
+	var all []string
+	for range await.Within(patience) {
+		all = s.mails(t, id, to)
 		for i := len(all) - 1; i >= 0; i-- {
 			if strings.Contains(all[i], "http") {
 				continue // the invitation
@@ -137,10 +139,9 @@ func (s *server) code(t testing.TB, id, to string) string {
 				return c
 			}
 		}
-		if time.Now().After(end) {
-			t.Fatalf("no code came to %s: %q", to, all)
-		}
 	}
+	t.Fatalf("no code came to %s: %q", to, all)
+	return ""
 }
 
 // prove gives the code of a mail.
@@ -379,15 +380,17 @@ func TestExpiry(t *testing.T) {
 // reach2 waits until a record ends in an error.
 func (s *server) reach2(t testing.TB, id string, number int) {
 	t.Helper()
-	for end := time.Now().Add(2 * patience); ; await.Pause() {
-		r := s.record(t, id)
+	var r *asked
+	for range await.Within(2 * patience) {
+		r = s.record(t, id)
 		if r.State == "ERROR" && r.ErrorNumber != nil && *r.ErrorNumber == number {
 			return
 		}
-		if time.Now().After(end) || r.State == "DONE" {
-			t.Fatalf("%+v", r)
+		if r.State == "DONE" {
+			break
 		}
 	}
+	t.Fatalf("%+v", r)
 }
 
 // Who was in the middle goes on after the server was restarted, with the same cookie.

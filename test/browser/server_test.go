@@ -100,23 +100,19 @@ func startServerIn(t testing.TB, data string, env ...string) *server {
 		}
 	})
 	s := &server{URL: "http://" + addr, Data: data, PID: cmd.Process.Pid}
-	for end := time.Now().Add(60 * time.Second); ; await.Pause() {
-		resp, err := http.Get(s.URL + "/readyz")
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				break
-			}
-		}
+	await.Until(t, "the server is ready", func() bool {
 		select {
 		case <-done:
 			t.Fatalf("the server ended: %s", log.String())
 		default:
 		}
-		if time.Now().After(end) {
-			t.Fatal("the server is not ready")
+		resp, err := http.Get(s.URL + "/readyz")
+		if err != nil {
+			return false
 		}
-	}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
 	if b, err := os.ReadFile(filepath.Join(data, "sandbox.json")); err == nil {
 		if err := json.Unmarshal(b, &s.Sandbox); err != nil {
 			t.Fatal(err)

@@ -204,12 +204,13 @@ const patience = 2 * time.Minute
 
 func (b *tab) until(what string, ok func() bool) {
 	b.t.Helper()
-	for end := time.Now().Add(patience); !ok(); await.Pause() {
-		if time.Now().After(end) {
-			b.shot("failed")
-			b.t.Fatalf("at %s: %.1500s\nnever: %s", b.path(), b.eval("document.body.innerText"), what) // what matters is last: a log is cut at its front
+	for range await.Within(patience) {
+		if ok() {
+			return
 		}
 	}
+	b.shot("failed")
+	b.t.Fatalf("at %s: %.1500s\nnever: %s", b.path(), b.eval("document.body.innerText"), what) // what matters is last: a log is cut at its front
 }
 
 // eval evaluates an expression in the page; what it gives is text, or JSON.

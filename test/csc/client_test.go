@@ -435,13 +435,12 @@ func TestBatch(t *testing.T) {
 // finally waits until a record is final.
 func (c *client) finally(id string) *record {
 	c.t.Helper()
-	for range 1500 {
+	for range await.Within(await.Limit) {
 		var r record
 		c.must(&r, "GET", "/signatures/"+id, nil)
 		if r.State == "DONE" || r.State == "ERROR" {
 			return &r
 		}
-		await.Pause()
 	}
 	c.t.Fatalf("record %s never ends", id)
 	return nil

@@ -180,13 +180,8 @@ func TestKill(t *testing.T) {
 				}
 			})
 		}
-		for range 3000 { // until the provider is asked: then it is the middle
-			if len(p.Calls("signatures/signHash")) > before {
-				break
-			}
-			await.Pause()
-		}
-		await.Moment(0, 500*time.Millisecond)
+		until := before + 1 + rand.IntN(20)
+		await.Until(t, "the provider is asked often enough", func() bool { return len(p.Calls("signatures/signHash")) >= until })
 		c.kill()
 		load.Wait()
 		c.start()

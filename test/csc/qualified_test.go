@@ -79,12 +79,11 @@ func TestQualified(t *testing.T) {
 				SignatureReportList []struct{ Qualification, Indication string }
 			}
 			var text json.RawMessage
-			for range 300 { // lists are loaded beside
+			for range await.Within(await.Limit) { // lists are loaded beside
 				text = c.must(&report, "POST", "/verify", m{"inputDocument": b64(doc), "withPlainDocument": false}).Data
 				if report.Trust.Lists == "loaded" {
 					break
 				}
-				await.Pause()
 			}
 			if len(report.SignatureReportList) != 1 || !strings.Contains(" "+want+" ", " "+report.SignatureReportList[0].Qualification+" ") {
 				t.Errorf("want %s: %.2500s", want, text)

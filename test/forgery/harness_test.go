@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
@@ -153,14 +154,13 @@ func (s *service) serve() (stop func(), err error) {
 		_ = c.Wait()
 		log.Close()
 	}
-	for range 600 {
+	for range await.Within(time.Minute) {
 		if res, err := http.Get(s.base + "/readyz"); err == nil {
 			res.Body.Close()
 			if res.StatusCode == http.StatusOK {
 				return stop, s.readToken(data)
 			}
 		}
-		await.Pause()
 	}
 	text, _ := os.ReadFile(log.Name())
 	return stop, fmt.Errorf("the server does not become ready:\n%s", text)

@@ -115,10 +115,12 @@ func TestSlowReceiversDelayNobodyElse(t *testing.T) {
 		await.Until(t, "the crowd has all that it may have", func() bool { return crowd.Load() == perHost })
 		const others = 30
 		var begun [others]time.Time
+		pace := time.NewTicker(20 * time.Millisecond)
+		defer pace.Stop()
 		for i := range begun {
+			<-pace.C
 			begun[i] = time.Now()
 			s.queueOne(t, "b", fmt.Sprintf("%s-%d", t.Name(), i), good.URL, 0)
-			await.Moment(10*time.Millisecond, 30*time.Millisecond)
 		}
 		var waits []time.Duration
 		for range await.Within(await.Limit) {

@@ -52,13 +52,7 @@ func TestChangeAndPermitsTakeTurns(t *testing.T) {
 			write("permit", c.permit, func() { close(held); <-release })
 			<-held
 			write("change", func(tx *store.Tx) error { return intent.Forbid(ctx, tx, c.of, "x") }, func() {})
-			if db.Dialect() == store.PostgreSQL {
-				await.Until(t, "the change waits", func() bool {
-					return storetest.Count(t, db, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == 1
-				})
-			} else {
-				time.Sleep(200 * time.Millisecond) // it waits for the one writer, and shows it nowhere
-			}
+			storetest.Blocked(t, db)
 			write("later permit", c.permit, func() {})
 			await.Never(t, 200*time.Millisecond, name+": something before the permit under way was over", func() bool {
 				mu.Lock()
@@ -110,11 +104,14 @@ func TestWait(t *testing.T) {
 			hangUp() // who hangs up does not shorten it
 			over := make(chan error, 1)
 			go func() { over <- intent.Wait(gone, db, c.of, c.prefix+id) }()
-			await.Moment(0, 100*time.Millisecond)
+			waits := func() {
+				await.Never(t, 50*time.Millisecond, c.prefix+": over before the intent was settled", func() bool { return len(over) > 0 })
+			}
+			waits()
 			write(func(tx *store.Tx) error { // one that comes later, under the same names
 				return intent.Write(ctx, tx, intent.Intent{ID: "later-" + id, Record: "r-later", Certificate: "c-" + id, Account: "a-" + id, Digest: []byte{1}, At: time.Now()})
 			})
-			await.Never(t, 50*time.Millisecond, c.prefix+": over before the intent was settled", func() bool { return len(over) > 0 })
+			waits()
 			write(func(tx *store.Tx) error { return c.settle(tx, id) })
 			select {
 			case err := <-over:

@@ -63,13 +63,8 @@ func TestFourProcessesDrain(t *testing.T) {
 			})
 		}
 		clients.Wait()
-		for last, at := log.len(), time.Now(); log.len() < want; await.Pause() {
-			if n := log.len(); n != last {
-				last, at = n, time.Now()
-			}
-			if time.Since(at) > 20*time.Second {
-				t.Fatalf("run %d: %d of %d stay in the line", run, want-log.len(), items)
-			}
+		if n := await.Count(want, 20*time.Second, log.len); n < want {
+			t.Fatalf("run %d: %d of %d stay in the line", run, want-n, items)
 		}
 		if n := log.distinct(); n != want || log.len() != want {
 			t.Fatalf("run %d: %d starts of %d items, want %d of each", run, log.len(), n, want)

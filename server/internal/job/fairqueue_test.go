@@ -141,7 +141,7 @@ func TestBacklogIsFair(t *testing.T) {
 		idle, _ := newcomers(t, db, all, log, "idle", 20, math.MaxInt)
 		enterMany(t, db, all[0], "big", backlog)
 		close(entered)
-		eventually(t, "the backlog is being worked on", func() bool { return log.len() > 100 })
+		await.Until(t, "the backlog is being worked on", func() bool { return log.len() > 100 })
 		busy, before := newcomers(t, db, all, log, "small", trickle, backlog-100)
 		if len(before) < trickle/4 {
 			t.Fatalf("the backlog was over after %d newcomers", len(before))
@@ -175,7 +175,7 @@ func newcomers(t *testing.T, db *store.DB, all []*job.Queue, log *journal, accou
 			at, ok = log.at[id]
 			return at, ok
 		}
-		eventually(t, id, func() bool { _, ok := started(); return ok })
+		await.Until(t, id, func() bool { _, ok := started(); return ok })
 		at, _ := started()
 		waits = append(waits, max(0, at.Sub(entered)))
 		log.mu.Lock()
@@ -214,7 +214,7 @@ func TestTurns(t *testing.T) {
 			return nil
 		})
 		open(t, all)
-		eventually(t, "120 starts", func() bool { return log.len() == 120 })
+		await.Until(t, "120 starts", func() bool { return log.len() == 120 })
 		light, heavy := 0, 0
 		for _, id := range log.starts[:60] {
 			if id[0] == 'a' {
@@ -248,7 +248,7 @@ func TestSlowBacklog(t *testing.T) {
 		})
 		enterMany(t, db, all[0], "big", 50)
 		open(t, all)
-		eventually(t, "every worker is taken", func() bool { return log.len() >= 4 })
+		await.Until(t, "every worker is taken", func() bool { return log.len() >= 4 })
 		ctx := context.Background()
 		for i := range 10 {
 			id, account := fmt.Sprintf("s-%02d", i), fmt.Sprintf("small%d", i)
@@ -256,9 +256,9 @@ func TestSlowBacklog(t *testing.T) {
 				return enqueue(ctx, tx, all[0], id, account, 1)
 			})
 		}
-		eventually(t, "the others' work", func() bool { return log.len() >= 14 })
+		await.Until(t, "the others' work", func() bool { return log.len() >= 14 })
 		await.Never(t, 100*time.Millisecond, "more starts than 4 and the others' 10 while the backlog stands still", func() bool { return log.len() != 14 })
 		close(free)
-		eventually(t, "all of it", func() bool { return log.len() == 60 })
+		await.Until(t, "all of it", func() bool { return log.len() == 60 })
 	})
 }

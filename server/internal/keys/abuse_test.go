@@ -114,9 +114,7 @@ func TestAccountsTakeTurns(t *testing.T) {
 				guessed.Add(1)
 			})
 		}
-		for guessed.Load() == 0 { // the crowd is at work
-			await.Pause()
-		}
+		await.Until(t, "the crowd is at work", func() bool { return guessed.Load() > 0 })
 		before := guessed.Load()
 		if _, err := b.store.Authenticate(context.Background(), "acc", "AHI1", "pw"); err != nil {
 			t.Fatal(err)

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/peer"
 )
 
@@ -134,31 +134,42 @@ func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 }
 
 func TestConnectionsAreLimited(t *testing.T) {
-	t.Parallel()
-	l := listen(t, 1, 100)
-	first, _ := accepted(t, l)
-	connState(first, http.StateActive)
-	dial(t, l.Addr().String())
-	second := make(chan error)
-	accept := func() {
-		_, err := l.Accept()
-		second <- err
-	}
-	go accept()
-	select {
-	case err := <-second:
-		t.Fatal("one too many:", err)
-	case <-time.After(50 * time.Millisecond):
-	}
-	first.Close()
-	if err := <-second; err != nil {
-		t.Fatal(err)
-	}
-	dial(t, l.Addr().String())
-	go accept()
-	await.Moment(0, 50*time.Millisecond)
-	l.Close()
-	if err := <-second; !errors.Is(err, net.ErrClosed) {
-		t.Error(err)
+	for _, waits := range []bool{true, false} { // for its turn, when the listener is closed
+		synctest.Test(t, func(t *testing.T) {
+			clients := make(chan net.Conn, 3)
+			for range cap(clients) {
+				c, _ := net.Pipe()
+				clients <- c
+			}
+			l := Limit(&pipes{clients, make(chan struct{})}, 1, 100, nil)
+			accepted := make(chan error, 1)
+			accept := func() (c net.Conn) {
+				c, err := l.Accept()
+				accepted <- err
+				return c
+			}
+			first := accept()
+			if err := <-accepted; err != nil {
+				t.Fatal(err)
+			}
+			connState(first, http.StateActive)
+			go accept()
+			synctest.Wait()
+			if len(accepted) > 0 {
+				t.Fatal("one too many:", <-accepted)
+			}
+			first.Close()
+			if err := <-accepted; err != nil {
+				t.Fatal(err)
+			}
+			go accept()
+			if waits {
+				synctest.Wait()
+			}
+			l.Close()
+			if err := <-accepted; !errors.Is(err, net.ErrClosed) {
+				t.Error(err)
+			}
+		})
 	}
 }

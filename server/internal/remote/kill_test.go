@@ -85,7 +85,7 @@ func TestAccountsKilled(t *testing.T) {
 			ends := map[string]int{}
 			for round := range killRounds() {
 				p.Delay = time.Duration(rand.IntN(60)) * time.Millisecond
-				before := len(p.Sent())
+				until := len(p.Sent()) + 1 + rand.IntN(4*8)
 				done := make(chan struct{})
 				names := []string{}
 				for i, who := range []server.SandboxCredentials{c, {Username: passed.Name, Password: passed.Password}, c, {Username: passed.Name, Password: passed.Password}} {
@@ -95,8 +95,7 @@ func TestAccountsKilled(t *testing.T) {
 						postBatch(x, who, 8, i >= 2, names[i])
 					}()
 				}
-				await.Until(t, "a digest is sent", func() bool { return len(p.Sent()) > before })
-				await.Moment(0, 120*time.Millisecond)
+				await.Until(t, "enough digests are sent", func() bool { return len(p.Sent()) >= until })
 				x.Kill()
 				for range 4 {
 					<-done

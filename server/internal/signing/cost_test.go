@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server"
@@ -59,16 +58,11 @@ func TestCostOfASignature(t *testing.T) {
 				})
 			}
 			all.Wait()
-			for end := time.Now().Add(time.Minute); ; await.Pause() {
+			await.Until(t, c.name+": all are done", func() bool {
 				var left int
 				read(&left, waits)
-				if left == 0 {
-					return
-				}
-				if time.Now().After(end) {
-					t.Fatalf("%s: %d are not done", c.name, left)
-				}
-			}
+				return left == 0
+			})
 		}
 		sign(2 * clients)
 		// The log is that of the whole PostgreSQL: other tests and page images behind a

@@ -29,7 +29,11 @@ func newLibrary(t *testing.T, slow time.Duration) *library {
 		l.mu.Lock()
 		l.asked = append(l.asked, strings.TrimPrefix(r.URL.Path, "/"))
 		l.mu.Unlock()
-		time.Sleep(slow)
+		select {
+		case <-time.After(slow):
+		case <-r.Context().Done():
+			return
+		}
 		w.Header().Set("Content-Type", "application/pdf")
 		_, _ = w.Write(sitetest.SamplePDF)
 	}))

@@ -7,7 +7,6 @@ import (
 	"math"
 	"sync"
 	"testing"
-	"time"
 
 	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/store"
@@ -133,7 +132,7 @@ func TestRefundOfADeletedRecord(t *testing.T) {
 					}()
 				})
 				<-read
-				time.Sleep(300 * time.Millisecond) // it has read the record, and waits to write
+				storetest.Blocked(t, srv.Parts().DB) // it has read the record, and waits to write
 				return err
 			})
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -340,15 +341,22 @@ func (x *raced) run(w way, c *change, delay time.Duration) (uses int64, done boo
 	r := x.prepare(w)
 	x.lastUse.Store(0)
 	before := x.uses.Load()
-	signed := make(chan error, 1)
-	go func() {
-		time.Sleep(-delay)
-		signed <- x.sign(w, r)
-	}()
+	var serr, err error
+	var acknowledged int64
+	first := func() { serr = x.sign(w, r) }
+	second := func() {
+		err = c.do(x, r)
+		acknowledged = x.order.Add(1)
+	}
+	if delay < 0 {
+		first, second, delay = second, first, -delay
+	}
+	var both sync.WaitGroup
+	both.Go(first)
 	time.Sleep(delay)
-	err := c.do(x, r)
-	acknowledged := x.order.Add(1)
-	if serr := <-signed; serr != nil {
+	second()
+	both.Wait()
+	if serr != nil {
 		x.t.Errorf("%s against %s: signing: %v", c.name, w.name, serr)
 	}
 	if done = !errors.Is(err, errNotDone); done && err != nil {
@@ -450,16 +458,10 @@ func TestChangeWaitsForPermittedUse(t *testing.T) {
 					if c.name == "password" {
 						args = append(args, r.cert.sealed)
 					}
-					for end := time.Now().Add(await.Limit); ; await.Pause() {
+					await.Until(t, c.name+" against "+w.name+": the change comes about", func() bool {
 						var n int
-						err := x.there.Parts().DB.Read().QueryRow(context.Background(), c.seen, args...).Scan(&n)
-						if err == nil {
-							break
-						}
-						if time.Now().After(end) {
-							t.Fatalf("%s against %s: the change does not come about: %v", c.name, w.name, err)
-						}
-					}
+						return x.there.Parts().DB.Read().QueryRow(context.Background(), c.seen, args...).Scan(&n) == nil
+					})
 					await.Never(t, 5*time.Millisecond, c.name+" against "+w.name+": acknowledged before the permitted use", func() bool { return acknowledged.Load() != 0 })
 				}
 				x.intended.Store(&hook)

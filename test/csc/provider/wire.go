@@ -171,8 +171,12 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 	c.refused = a.status == http.StatusUnauthorized || a.header["Retry-After"] != "" && (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable)
 	hang := p.Hang
 	p.mu.Unlock()
-	if delay > 0 && c.Endpoint == "signatures/signHash" {
-		time.Sleep(delay)
+	if c.Endpoint == "signatures/signHash" {
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done():
+			return
+		}
 	}
 	a.write(w, r, hang)
 }

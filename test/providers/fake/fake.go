@@ -285,8 +285,12 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	a := s.answer(c)
 	s.mu.Unlock()
-	if len(s.digests(c)) > 0 && delay > 0 {
-		time.Sleep(delay)
+	if len(s.digests(c)) > 0 {
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done():
+			return
+		}
 	}
 	st := style{}
 	if odd != nil {

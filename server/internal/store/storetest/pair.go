@@ -151,13 +151,11 @@ func (p *Pair) Log() string {
 	return all.String()
 }
 
-// Restart stops the primary and starts it again, after a pause.
-func (p *Pair) Restart(how os.Signal, pause time.Duration) {
-	p.t.Helper()
-	p.end(p.members[0], how)
-	time.Sleep(pause)
-	p.start(p.members[0])
-}
+// Stop ends the primary, and Start starts it again.
+func (p *Pair) Stop(how os.Signal) { p.t.Helper(); p.end(p.members[0], how) }
+
+// Start is what ends a Stop.
+func (p *Pair) Start() { p.t.Helper(); p.start(p.members[0]) }
 
 // Promote ends the primary as a crash would, and has the standby take its place.
 func (p *Pair) Promote(how os.Signal) {

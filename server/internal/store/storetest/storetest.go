@@ -7,7 +7,9 @@ import (
 	"context"
 	"os"
 	"testing"
+	"time"
 
+	"rogito.dev/rogito/internal/await"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -84,6 +86,18 @@ func Count(t testing.TB, db *store.DB, query string, args ...any) (n int64) {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return n
+}
+
+// Blocked waits until a write waits for another that is under way.
+func Blocked(t testing.TB, db *store.DB) {
+	t.Helper()
+	if db.Dialect() == store.SQLite {
+		time.Sleep(300 * time.Millisecond) // it waits for the one writer, and shows it nowhere
+		return
+	}
+	await.Until(t, "a write waits", func() bool {
+		return Count(t, db, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) > 0
+	})
 }
 
 // Things is a table for tests.
