@@ -62,7 +62,7 @@ type part struct {
 // built in order.
 func (s *Live) entries(ctx context.Context, r *readers, v *verification) error {
 	var last int64
-	if err := r.first.QueryRow(ctx, `select coalesce(max(seq), -1) from audit_events`).Scan(&last); err != nil {
+	if err := r.first.QueryRow(ctx, `select coalesce(max(seq), -1) from audit_events where seq is not null`).Scan(&last); err != nil {
 		return fmt.Errorf("audit: read entries: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -13,13 +14,19 @@ import (
 	"rogito.dev/rogito/server/internal/disk"
 )
 
-// Until the first release the schema is one file for each engine, changed in place.
-// From then on migrations only go forward and only add (a column with a default, a
-// table, an index), so that servers of the release before go on while the first new
-// one starts.
+// Until the first release the schema is one file, changed in place. From then on
+// migrations only go forward and only add (a column with a default, a table, an
+// index), so that servers of the release before go on while the first new one starts.
 //
-//go:embed migrations
+//go:embed migrations/*.sql
 var migrations embed.FS
+
+// Migrations are written in the words of PostgreSQL. What only one engine can do is
+// in lines that begin with its name, a comment for the other.
+var (
+	forSQLite   = strings.NewReplacer("bigint", "integer", "bytea", "blob", "-- sqlite: ", "")
+	forPostgres = strings.NewReplacer(" without rowid", "", "-- postgres: ", "")
+)
 
 // migrateLock is the advisory lock of servers that start together.
 const migrateLock = 0x726f6769746f // "rogito"
@@ -30,7 +37,7 @@ func (e *sqliteEngine) migrate(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	return migrate(ctx, e.writes, goose.DialectSQLite3, "migrations/sqlite")
+	return migrate(ctx, e.writes, goose.DialectSQLite3, forSQLite)
 }
 
 func (e *postgresEngine) migrate(ctx context.Context) error {
@@ -46,18 +53,18 @@ func (e *postgresEngine) migrate(ctx context.Context) error {
 	}
 	db := stdlib.OpenDBFromPool(e.pool)
 	defer db.Close()
-	return migrate(ctx, db, goose.DialectPostgres, "migrations/postgres")
+	return migrate(ctx, db, goose.DialectPostgres, forPostgres)
 }
 
 // migrate raises a database to the schema of this program. One that is newer, or
 // older than the files here reach back, is refused: the program would start and then
 // fail at every call.
-func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, dir string) error {
-	files, err := fs.Sub(migrations, dir)
+func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, words *strings.Replacer) error {
+	written, err := migrationsIn(words)
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(dialect, db, nil, goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(written...))
 	if err != nil {
 		return err
 	}
@@ -77,4 +84,27 @@ func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, dir string)
 		return fmt.Errorf("schema: %w", err)
 	}
 	return nil
+}
+
+// migrationsIn returns the migrations in the words of an engine.
+func migrationsIn(words *strings.Replacer) (all []*goose.Migration, _ error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, words.Replace(string(text)))
+			return err
+		}}, nil))
+	}
+	return all, nil
 }
