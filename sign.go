@@ -194,6 +194,9 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 	if o.Certificate == nil {
 		return nil, errNoCertificate
 	}
+	if _, err := pkix.ParseCertificate(o.Certificate.Raw); err != nil {
+		return nil, fmt.Errorf("prepare: signing certificate: %w", err) // the signature could not be read
+	}
 	if other := o.foreign(); other != "" {
 		return nil, fmt.Errorf("prepare: options of %s were given for %s", other, o.Format)
 	}

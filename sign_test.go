@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"image"
 	"image/png"
 	"io"
+	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -442,6 +446,30 @@ func TestSignRefuses(t *testing.T) {
 	}
 	if err := rogito.Augment(ctx, strings.NewReader("x"), io.Discard, ades.AugmentOptions{}); err == nil {
 		t.Error("text is augmented")
+	}
+}
+
+// A key is not used for a signature that could not be read: with a certificate of more than the
+// reader takes.
+func TestSignLargeCertificate(t *testing.T) {
+	key := adestest.Must(t, signClock).Actor(t, "p256").Key
+	tpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: signedAt.Add(time.Hour), DNSNames: slices.Repeat([]string{"a-name-of-thirty-letters.example"}, 9000)}
+	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := rogito.Options{SignParams: ades.SignParams{Time: signedAt}}
+	if o.Certificate, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	for _, o.Format = range []ades.Format{ades.CAdES, ades.XAdES, ades.JAdES} {
+		_, err = rogito.SignWith(t.Context(), one("<a/>"), io.Discard, o, func(context.Context, *rogito.Draft) ([]byte, error) {
+			t.Errorf("%s: the key is used", o.Format)
+			return nil, errors.New("used")
+		})
+		if err == nil {
+			t.Errorf("%s: no error", o.Format)
+		}
 	}
 }
 
