@@ -212,7 +212,7 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 	c.sharedAppearance(was, keys)
 	if after {
 		page, shows := c.where(is)
-		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows, covers: shows && c.coversMuch(is)})
+		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows, covers: shows && c.coversMuch(was, is)})
 	}
 }
 

@@ -293,7 +293,7 @@ func (c *comparison) addedField(f *field) {
 		d := difference{what: "signature", field: f.name, shows: shows}
 		if shows {
 			d.page = where
-			d.covers = c.coversMuch(f)
+			d.covers = c.coversMuch(nil, f)
 		}
 		c.add(d)
 	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.area(w.dict) && c.new.decorated(w) }):
@@ -308,9 +308,19 @@ func (m *model) decorated(w *widget) bool {
 	return slices.ContainsFunc([]pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"}, func(k pdf.Name) bool { return !m.isNull(w.dict.Get(k)) })
 }
 
-// coversMuch reports whether the appearances of a new signature cover too much.
-func (c *comparison) coversMuch(f *field) bool {
-	return slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w) })
+// coversMuch reports whether the appearances of a new signature cover or replace too much. was is
+// the empty field, or nil.
+func (c *comparison) coversMuch(was, is *field) bool {
+	for i, w := range is.widgets {
+		var old *widget
+		if was != nil {
+			old = was.widgets[i]
+		}
+		if c.new.shows(w.dict) && c.tooLarge(old, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // where finds the page of a field's visible widget.

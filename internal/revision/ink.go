@@ -307,23 +307,28 @@ func (c *comparison) covered(page, before *ink, p content.Piece, rect pdf.Rect, 
 }
 
 // tooLarge adds the appearance of a new signature to those on its pages, and reports whether they
-// cover more than signatures may: an eighth of a page, where something is drawn below them.
-func (c *comparison) tooLarge(w *widget) bool {
+// cover more than signatures may: an eighth of a page, where something is drawn below them, or was
+// drawn by the empty field (was; nil for a new field).
+func (c *comparison) tooLarge(was, w *widget) bool {
 	rect, ok := c.new.doc.Rect(w.dict.Get("Rect"))
+	drew := content.Nothing
+	if was != nil && !c.equal(was.dict.Get("AP"), w.dict.Get("AP"), "AP") {
+		drew = c.old.pictured(was.dict, rect)
+	}
 	return !ok || slices.ContainsFunc(c.new.pagesOf(w.num), func(is *page) bool {
 		if is.number > len(c.old.pages) {
 			return true
 		}
 		p := c.old.pages[is.number-1]
 		shown, ok := c.old.doc.Rect(p.box("CropBox"))
-		box := content.Common(c.new.pictured(w.dict, rect), shown)
+		box := content.Common(content.Union(c.new.pictured(w.dict, rect), drew), shown)
 		if c.new.floats(w.dict, is) {
 			box = shown
 		}
 		if !ok {
 			return true
 		}
-		if content.Empty(box) || !c.old.pageInk(p).below(box, w.num) {
+		if content.Empty(box) || content.Empty(drew) && !c.old.pageInk(p).below(box, w.num) {
 			return false
 		}
 		c.covering[p.number] += box.Width() * box.Height()
