@@ -90,6 +90,15 @@ func fill(t *testing.T, u *pdf.Update, value, shown string) {
 	})
 }
 
+// bordered fills the field and gives it a border style.
+func bordered(width int64) func(t *testing.T, u *pdf.Update) {
+	return func(t *testing.T, u *pdf.Update) {
+		fill(t, u, "100", "100")
+		edit(t, u, 7, pdf.Name("BS"), pdf.NewDict(pdf.Name("W"), pdf.Integer(width), pdf.Name("S"), pdf.Name("S")),
+			pdf.Name("DA"), pdf.String{Bytes: []byte("/Helv 8 Tf 0 g")})
+	}
+}
+
 // sealOf takes signature dictionaries at their word.
 func sealOf(d *pdf.Document) func(string, int) Seal {
 	m, err := newModel(&view{Document: d, shared: make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
@@ -160,6 +169,8 @@ func TestChanges(t *testing.T) {
 		{"filling under P=2", formFilling, func(t *testing.T, u *pdf.Update) { fill(t, u, "100", "100") }, []string{"form-fill"}, true},
 		{"filling under P=1", noChanges, func(t *testing.T, u *pdf.Update) { fill(t, u, "100", "100") }, []string{"form-fill"}, false},
 		{"filling with another text", formFilling, func(t *testing.T, u *pdf.Update) { fill(t, u, "100", "900") }, []string{"form-fill"}, false},
+		{"filling with a thin border", 0, bordered(1), []string{"form-fill"}, true}, // as PyMuPDF does
+		{"filling with a thick border", 0, bordered(9), []string{"form", "form-fill"}, false},
 		{"a value that does not show", 0, func(t *testing.T, u *pdf.Update) {
 			edit(t, u, 7, pdf.Name("V"), pdf.String{Bytes: []byte("x")})
 		}, []string{"form-fill"}, false},
