@@ -266,6 +266,9 @@ func (c *comparison) addedField(f *field) {
 			c.add(difference{what: "signature-field-note", field: f.name, name: string(kind)})
 			return
 		}
+		if _, placed := c.new.doc.Rect(w.dict.Get("Rect")); !placed && len(c.new.pagesOf(w.num)) > 0 { // MuPDF paints the page grey
+			c.add(difference{what: "signature-field-odd", field: f.name, name: "Rect"})
+		}
 	}
 	for _, d := range parts {
 		if key, odd := c.mistyped(nil, d, annotTypes); odd {
@@ -296,7 +299,7 @@ func (c *comparison) addedField(f *field) {
 			d.covers = c.coversMuch(nil, f)
 		}
 		c.add(d)
-	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.area(w.dict) && c.new.decorated(w) }):
+	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.decorated(w) && (c.new.area(w.dict) || c.new.strays(w.dict)) }):
 		c.add(difference{what: "signature-field-look", field: f.name})
 	default:
 		c.add(difference{what: "signature-field", field: f.name})

@@ -339,29 +339,51 @@ func (c *comparison) tooLarge(was, w *widget) bool {
 // pictured is a box around a signature's appearance in its rectangle, pressed or not. Without an
 // appearance, or if the form requests it, readers draw its background and border.
 func (m *model) pictured(d *pdf.Dict, rect pdf.Rect) pdf.Rect {
-	var picture ink
 	mk := m.dict(d.Get("MK"))
 	if (m.normal(d) == nil || m.redraws()) && (mk.Has("BG") || mk.Has("BC")) {
 		return rect
 	}
+	var picture ink
+	for _, s := range m.appearances(d) {
+		box, ok := m.doc.Rect(s.Dict.Get("BBox"))
+		at := rect
+		if !m.area(d) { // drawn at its own size, if at all
+			at.URX, at.URY = at.LLX+box.Width(), at.LLY+box.Height()
+		}
+		if !ok {
+			return everywhere
+		}
+		if !m.formInk(&picture, s, at, 0, nil) {
+			return at
+		}
+	}
+	out := content.Nothing
+	for _, p := range picture.pieces {
+		out = content.Union(out, p.Box)
+	}
+	return out
+}
+
+// appearances are all that an annotation has, in every state: readers differ in which they show.
+func (m *model) appearances(d *pdf.Dict) (out []*pdf.Stream) {
 	for _, e := range m.dict(d.Get("AP")).Entries {
 		v, err := m.doc.Resolve(e.Value)
 		list := pdf.Array{v}
-		if states, ok := v.(*pdf.Dict); ok && err == nil { // readers differ in which state they show
+		if states, ok := v.(*pdf.Dict); ok && err == nil {
 			for _, state := range states.Entries {
 				list = append(list, state.Value)
 			}
 		}
 		for _, o := range list {
 			v, err := m.doc.Resolve(o)
-			if s, ok := v.(*pdf.Stream); err != nil || ok && !m.formInk(&picture, s, rect, 0, nil) {
-				return rect
+			s, ok := v.(*pdf.Stream)
+			if err != nil {
+				s, ok = &pdf.Stream{Dict: &pdf.Dict{}}, true
+			}
+			if ok {
+				out = append(out, s)
 			}
 		}
-	}
-	out := content.Nothing
-	for _, p := range picture.pieces {
-		out = content.Union(out, p.Box)
 	}
 	return out
 }

@@ -99,6 +99,17 @@ func bordered(width int64) func(t *testing.T, u *pdf.Update) {
 	}
 }
 
+// strewn adds an empty signature field without area, with an appearance that has no box.
+func strewn(code string, rect pdf.Name) func(t *testing.T, u *pdf.Update) {
+	return func(t *testing.T, u *pdf.Update) {
+		ap := u.New(&pdf.Stream{Dict: pdf.NewDict(pdf.Name("Subtype"), pdf.Name("Form")), Data: []byte(code)})
+		f := u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("Widget"), pdf.Name("FT"), pdf.Name("Sig"), pdf.Name("T"), pdf.String{Bytes: []byte("New")},
+			rect, pdf.Rect{}.Array(), pdf.Name("AP"), pdf.NewDict(pdf.Name("N"), ap)))
+		edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), f})
+		edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), f})
+	}
+}
+
 // sealOf takes signature dictionaries at their word.
 func sealOf(d *pdf.Document) func(string, int) Seal {
 	m, err := newModel(&view{Document: d, shared: make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
@@ -162,6 +173,9 @@ func TestChanges(t *testing.T) {
 			edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), d})
 			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), d})
 		}, []string{"form"}, false},
+		{"unsigned field without area that draws", formFilling, strewn("n 0 0 9 9 re f", "Rect"), []string{"form"}, false}, // PDFium shows it
+		{"unsigned field without area that draws nothing", formFilling, strewn("n q Q", "Rect"), []string{"form"}, true},
+		{"unsigned field without Rect", formFilling, strewn("n", "C"), []string{"form"}, false}, // MuPDF hides the page
 		{"text field", formFilling, func(t *testing.T, u *pdf.Update) {
 			newField(t, u, pdf.Name("FT"), pdf.Name("Tx"))
 		}, []string{"form"}, false},
