@@ -97,3 +97,34 @@ func TestPictureReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestPictured: readers do not need a box or a rectangle to draw. PDFium needs neither, and pdf.js
+// no area of the box.
+func TestPictured(t *testing.T) {
+	for _, c := range []struct {
+		rect, box string
+		want      float64 // width
+	}{
+		{"0 0 100 60", "/BBox[0 0 100 60]", 80},
+		{"0 0 100 60", "/BBox[0 0 50 60]", 82}, // twice as wide, in the box
+		{"0 0 100 60", "/BBox[0 0 0 0]", 80},
+		{"0 0 0 0", "/BBox[0 0 100 60]", 80},
+		{"0 0 10 10", "", everywhere.Width()},
+		{"0 0 0 0", "", everywhere.Width()},
+	} {
+		d, err := pdf.Open(bytes.NewReader(file("<</Pages 2 0 R>>", "<</Type/Pages/Kids[]/Count 0>>",
+			"<</Rect["+c.rect+"]/AP<</N 4 0 R>>>>", "<</Subtype/Form"+c.box+"/Length 18>>\nstream\n0 g 9 9 80 40 re f\nendstream")), pdf.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := New(t.Context(), d).model(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		widget := m.dict(ref(3))
+		rect, _ := d.Rect(widget.Get("Rect"))
+		if got := m.pictured(widget, rect).Width(); got != c.want {
+			t.Errorf("%s, %s: %v points wide, want %v", c.rect, c.box, got, c.want)
+		}
+	}
+}

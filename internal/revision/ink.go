@@ -353,6 +353,14 @@ func (m *model) pictured(d *pdf.Dict, rect pdf.Rect) pdf.Rect {
 		if !ok {
 			return everywhere
 		}
+		if box.Width() == 0 || box.Height() == 0 { // pdf.js draws it in the rectangle, at its own size
+			w := m.walker(&picture, 0)
+			w.Follow(w.Data(s), m.dict(s.Dict.Get("Resources")), content.Matrix{1, 0, 0, 1, at.LLX, at.LLY}, at)
+			if w.Odd {
+				return at
+			}
+			continue
+		}
 		if !m.formInk(&picture, s, at, 0, nil) {
 			return at
 		}
