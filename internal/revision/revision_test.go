@@ -201,6 +201,7 @@ func TestChanges(t *testing.T) {
 			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("FreeText"), pdf.Name("Rect"), pdf.Rect{URX: 20, URY: 20}.Array()))})
 		}, []string{"annotation"}, true},
 		{"page content", annotations, func(_ *testing.T, u *pdf.Update) { u.Set(ref(4), drawing) }, []string{"content"}, false},
+		{"a page whose Type is null", 0, func(t *testing.T, u *pdf.Update) { edit(t, u, 3, pdf.Name("Type"), nil) }, []string{"page"}, false}, // PDFium has none
 		{"metadata", noChanges, func(_ *testing.T, u *pdf.Update) { u.Set(ref(9), drawing) }, []string{"metadata"}, true},
 		{"a start action", annotations, func(t *testing.T, u *pdf.Update) {
 			edit(t, u, 1, pdf.Name("OpenAction"), pdf.NewDict(pdf.Name("S"), pdf.Name("JavaScript")))
