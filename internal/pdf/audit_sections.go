@@ -126,10 +126,10 @@ func (a *auditor) hybrid(note func(*Kind, ...any), i int) {
 }
 
 // linearised: as long as the file has the length that its linearisation dictionary states, poppler
-// takes the section behind the first endobj of the file for the newest, and pages from the hints. A
-// first object that cannot be read may be such a dictionary to it.
+// and pdf.js take the section behind the first endobj of the file for the newest, and pages from the
+// hints. A first object that cannot be read may be such a dictionary to them.
 func (a *auditor) linearised() error {
-	const reach = 1024 // of poppler
+	const reach = 1024 // of both
 	d := a.doc
 	slipped := func(end int64) {
 		a.out = append(a.out, Slip{Kind: slipLinearised, Values: []string{"the linearisation dictionary"}, End: end, Until: a.last})

@@ -207,6 +207,8 @@ func (m *model) strays(d *pdf.Dict) bool {
 	return slices.ContainsFunc(m.appearances(d), func(s *pdf.Stream) bool {
 		var drawn ink
 		w := m.walker(&drawn, 0)
+		see := w.See
+		w.See = func(p content.Piece) bool { return see(p) && len(drawn.pieces) == 0 } // one is enough
 		w.Form(s, nil, content.Identity, everywhere, 0)
 		return w.Odd || len(drawn.pieces) > 0
 	})
