@@ -61,9 +61,9 @@ internal/keyfile            ades internal/cms internal/hsm internal/oid internal
 
 tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix internal/finding
 cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pec internal/pkix internal/finding internal/handoff
-pades                       ades cades tsp internal/appearance internal/cms internal/handoff internal/limits internal/oid internal/pdf internal/pdf/content internal/pdf/rewrite internal/pkix internal/revision internal/typeface internal/finding
+pades                       ades cades tsp internal/appearance internal/cms internal/handoff internal/limits internal/oid internal/pdf internal/pdf/content internal/pdf/rewrite internal/pkix internal/revision internal/typeface internal/foreign internal/finding
 xades                       ades tsp internal/carried internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/handoff
-jades                       ades tsp internal/carried internal/jsontree internal/limits internal/oid internal/pkix internal/finding
+jades                       ades tsp internal/carried internal/foreign internal/jsontree internal/limits internal/oid internal/pkix internal/finding
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/visible internal/handoff
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades internal/finding

@@ -7,6 +7,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/jsontree"
 	"rogito.dev/rogito/internal/limits"
 )
@@ -77,10 +78,13 @@ func (s *sigReader) readHeader() bool {
 }
 
 // outside checks the unprotected header: it must not contain parameters that must be signed, nor
-// duplicates.
+// duplicates, nor what a program shows that takes the file for another format.
 func (s *sigReader) outside() {
 	if s.jws.header == nil {
 		return
+	}
+	if foreign.InBinary(string(s.jws.header.Written())) {
+		s.problem(finding.HoldsOtherDocument, "header")
 	}
 	for _, m := range s.jws.header.Members {
 		switch {

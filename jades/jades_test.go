@@ -384,3 +384,16 @@ func TestUnprotectedCertificates(t *testing.T) {
 		}
 	}
 }
+
+// TestUnprotectedPage: a browser that opens the file as a page shows what nobody signed.
+func TestUnprotectedPage(t *testing.T) {
+	pki := newPKI(t)
+	a := pki.Actor(t, "p256")
+	signed := made(t, a, a.Signing(at), jades.Options{Serialization: jades.Flattened}, file("order.json", text))
+	for note, want := range map[string]bool{"<svg onload='document.write(900)'>": false, "1 0 obj": false, "paid on = 3 < 4": true} {
+		s := read(t, append(fmt.Appendf(nil, `{"header":{"kid":"%s"},`, note), signed[1:]...)).Signatures[0]
+		if s.Intact() != ades.Yes || ades.Fatal(s.Problems) == want {
+			t.Errorf("%s: intact %v, %v", note, s.Intact(), s.Problems)
+		}
+	}
+}

@@ -129,7 +129,7 @@ func parseTSD(raw []byte) (*Data, error) {
 			return nil, err
 		}
 		content := f.Tag&^0x20 == cms.TagOctetString
-		if protected := f.Tag == cms.TagSequence && d.metadata != nil; !content && !protected && foreign.In(string(f.Raw)) {
+		if protected := f.Tag == cms.TagSequence && d.metadata != nil; !content && !protected && foreign.InBinary(string(f.Raw)) {
 			return nil, finding.HoldsOtherDocument.New()
 		}
 	}

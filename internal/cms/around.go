@@ -41,7 +41,7 @@ func Beside(src, content ades.Source) error {
 	if c, ok := content.(*Content); ok {
 		covered = c.Spans()
 	}
-	if foreign.Outside(src, covered, foreign.In) {
+	if foreign.Outside(src, covered, foreign.InBinary) {
 		return finding.HoldsOtherDocument.New()
 	}
 	return nil

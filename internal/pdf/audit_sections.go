@@ -2,6 +2,9 @@ package pdf
 
 import (
 	"bytes"
+	"errors"
+	"slices"
+	"strings"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -122,41 +125,56 @@ func (a *auditor) hybrid(note func(*Kind, ...any), i int) {
 	}
 }
 
-// linearised: a reader that trusts the linearisation dictionary takes the section behind it for the
-// newest, as long as the length stated there is that of the file.
+// linearised: as long as the file has the length that its linearisation dictionary states, poppler
+// and pdf.js take the section behind the first endobj of the file for the newest, and pages from the
+// hints. A first object that cannot be read may be such a dictionary to them.
 func (a *auditor) linearised() error {
+	const reach = 1024 // of both
 	d := a.doc
-	head, err := a.window(0, 1024)
-	if err != nil || !bytes.Contains(head, []byte("Linearized")) && bytes.IndexByte(head, '#') < 0 {
-		return err
+	slipped := func(end int64) {
+		a.out = append(a.out, Slip{Kind: slipLinearised, Values: []string{"the linearisation dictionary"}, End: end, Until: a.last})
 	}
-	var (
-		dict *Dict
-		end  int64
-	)
-	err = d.parse(0, func(p *parser) error {
+	var dict *Dict
+	numbered := false
+	err := d.parse(d.prefix-d.base, func(p *parser) error {
+		c, err := p.peek()
+		if numbered = err == nil && strings.IndexByte("+-.0123456789", c) >= 0; !numbered {
+			return err
+		}
 		if _, err := p.header(); err != nil {
 			return err
 		}
 		o, err := p.object()
 		dict, _ = o.(*Dict)
-		end = p.base + int64(p.pos)
 		return err
 	})
-	if err != nil || dict == nil || !dict.Has("Linearized") {
-		return nil // problems of an object are reported where it is read
-	}
-	if n, ok := d.Int(dict.Get("L")); !ok || n != d.size {
+	switch {
+	case interrupted(err) || errors.Is(err, limits.ErrBudget):
+		return err
+	case err != nil && numbered:
+		slipped(a.bounds[0])
+		return nil
+	case dict == nil || !dict.Has("Linearized"):
 		return nil
 	}
-	buf, err := d.read(end, 1024)
+	states := func(e Entry) bool {
+		n, whole := e.Value.(Integer)
+		return e.Key == "L" && (!whole || n == Integer(d.size) || n == Integer(d.src.Size()))
+	}
+	if !slices.ContainsFunc(dict.Entries, states) {
+		return nil
+	}
+	head, err := a.window(0, reach)
 	if err != nil {
 		return err
 	}
-	l := lexer{buf: buf, last: true}
-	bad := l.keyword("endobj")
-	if l.space(); bad != nil || end+int64(l.pos) != d.startxref {
-		a.note(a.last, a.last, "the linearisation dictionary", slipLinearised)
+	at := bytes.Index(head, []byte("endobj"))
+	l := lexer{buf: head, pos: at + len("endobj"), last: true}
+	if at >= 0 {
+		l.space()
+	}
+	if d.prefix != 0 || at < 0 || int64(l.pos) != d.startxref {
+		slipped(d.size) // by whoever gave the file its length
 	}
 	return nil
 }

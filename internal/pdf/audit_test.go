@@ -31,6 +31,38 @@ func TestOneMeaning(t *testing.T) {
 	}
 }
 
+// TestLinearised: poppler follows a linearisation dictionary from when the file has its length, so
+// blanks behind a signature may show another document.
+func TestLinearised(t *testing.T) {
+	far := strings.Repeat("%"+strings.Repeat("x", 98)+"\n", 11)
+	for name, c := range map[string]struct {
+		head string
+		end  int64 // of the slip
+	}{
+		"at the beginning":    {"9 0 obj <</Linearized 1/L 2000>> endobj\n", 2000},
+		"far behind":          {far + "9 0 obj <</Linearized 1/L 2000>> endobj\n", 2000},
+		"of another length":   {"9 0 obj <</Linearized 1/L 2001>> endobj\n", 0},
+		"that cannot be read": {far + "9 0 obj <</Linearized 1 x/L 2000>> endobj\n", 1990},
+	} {
+		f := newFile()
+		f.WriteString(c.head)
+		f.body().table("/Size 5/Root 1 0 R")
+		b := append(f.Bytes(), bytes.Repeat([]byte("\n"), 2000-f.Len())...)
+		var end int64
+		for _, s := range slipsOf(t, b) {
+			if s.Kind == slipLinearised {
+				end = s.End
+			}
+		}
+		if end > 1000 && end < 2000 {
+			end = 1990 // in the first revision
+		}
+		if end != c.end {
+			t.Errorf("%s: the slip ends at %d, want %d", name, end, c.end)
+		}
+	}
+}
+
 // TestSlips wants the place and the reason to be named.
 func TestSlips(t *testing.T) {
 	object := func(old, changed string) []byte {

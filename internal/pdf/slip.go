@@ -43,6 +43,7 @@ const (
 	FirstRow                     // the first of two table rows for a number is used
 	Sealed                       // a stream is encrypted like the others, whatever its Type and filters
 	Owned                        // it is decrypted with the key that the owner's password wraps
+	Hinted                       // the linearisation dictionary leads to tables and pages
 	endOfWays
 )
 
@@ -83,7 +84,7 @@ var (
 	slipHybridPrev   = kind(finding.SlipHybridPrev, Rebuilt)
 	slipPrev         = kind(finding.SlipPrev, Rebuilt)
 	slipPrevBehind   = kind(finding.SlipPrevBehind, 0)
-	slipLinearised   = kind(finding.SlipLinearised, Rebuilt)
+	slipLinearised   = kind(finding.SlipLinearised, Hinted)
 	slipLines        = kind(finding.SlipLines, Rebuilt)
 	slipFromOne      = kind(finding.SlipFromOne, Rebuilt)
 	slipRowTwice     = kind(finding.SlipRowTwice, FirstRow|Rebuilt)

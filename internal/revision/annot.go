@@ -180,12 +180,12 @@ func (c *comparison) changedAnnot(was, is annot, p *page) {
 	}
 }
 
-// shows reports whether a widget has an area and is not hidden. Unreadable flags count as visible,
-// since readers differ.
+// shows reports whether a widget is not hidden and has an area, or an appearance that draws without
+// one. Unreadable flags count as visible, since readers differ.
 func (m *model) shows(w *pdf.Dict) bool {
 	const hidden, noView, printed, toggles = 2, 32, 4, 256
 	f, ok := m.annotFlags(w)
-	return m.area(w) && (!ok || f&hidden == 0 && (f&noView == 0 || f&(printed|toggles) != 0))
+	return (m.area(w) || m.strays(w)) && (!ok || f&hidden == 0 && (f&noView == 0 || f&(printed|toggles) != 0))
 }
 
 // area reports whether a widget has an area on its page.
@@ -196,6 +196,22 @@ func (m *model) area(w *pdf.Dict) bool {
 		return err != nil || v != nil
 	}
 	return r.Width() != 0 && r.Height() != 0
+}
+
+// everywhere is more than any page.
+var everywhere = pdf.Rect{LLX: -1e6, LLY: -1e6, URX: 1e6, URY: 1e6}
+
+// strays reports whether an annotation has an appearance that draws something wherever its rectangle
+// is. PDFium draws one without a box at its own size, and letters of one in a rectangle without area.
+func (m *model) strays(d *pdf.Dict) bool {
+	return slices.ContainsFunc(m.appearances(d), func(s *pdf.Stream) bool {
+		var drawn ink
+		w := m.walker(&drawn, 0)
+		see := w.See
+		w.See = func(p content.Piece) bool { return see(p) && len(drawn.pieces) == 0 } // one is enough
+		w.Form(s, nil, content.Identity, everywhere, 0)
+		return w.Odd || len(drawn.pieces) > 0
+	})
 }
 
 // annotFlags are the flags of an annotation (F). Readers only agree on small integers.

@@ -65,3 +65,66 @@ func TestCoveringComments(t *testing.T) {
 		}
 	}
 }
+
+// TestPictureReplaced: what an empty signature field showed was signed, and whoever signs in it may
+// replace only a little.
+func TestPictureReplaced(t *testing.T) {
+	stream := "<</Type/XObject/Subtype/Form/BBox[0 0 100 60]/Length %d>>\nstream\n%s\nendstream"
+	for code, want := range map[string]string{
+		"0 g 9 9 80 40 re f": "signature-covers", "0 g 9 9 8 4 re f": "signature-filled", "q Q": "signature-filled",
+	} {
+		before := file(
+			"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[4 0 R]>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+			"<</Type/Page/Parent 2 0 R/MediaBox[0 0 100 100]/Annots[4 0 R]>>",
+			"<</Type/Annot/Subtype/Widget/FT/Sig/T(S)/Rect[0 0 100 60]/F 4/P 3 0 R/AP<</N 5 0 R>>>>", fmt.Sprintf(stream, len(code), code))
+		d, err := pdf.Open(bytes.NewReader(before), pdf.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := d.Update()
+		edit(t, u, 4, pdf.Name("V"), signature(u, "Sig"), pdf.Name("AP"), pdf.NewDict(pdf.Name("N"), u.New(pdf.Raw(fmt.Sprintf(stream, 1, "n")))))
+		more, err := u.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := pdf.Open(bytes.NewReader(append(before, more...)), pdf.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := New(t.Context(), after).Compare(1, Rules{})
+		if err != nil || len(got) != 1 || got[0].What != want {
+			t.Errorf("%s: %+v, %v, want %s", code, got, err, want)
+		}
+	}
+}
+
+// TestPictured: readers do not need a box or a rectangle to draw. PDFium needs neither, and pdf.js
+// no area of the box.
+func TestPictured(t *testing.T) {
+	for _, c := range []struct {
+		rect, box string
+		want      float64 // width
+	}{
+		{"0 0 100 60", "/BBox[0 0 100 60]", 80},
+		{"0 0 100 60", "/BBox[0 0 50 60]", 82}, // twice as wide, in the box
+		{"0 0 100 60", "/BBox[0 0 0 0]", 80},
+		{"0 0 0 0", "/BBox[0 0 100 60]", 80},
+		{"0 0 10 10", "", everywhere.Width()},
+		{"0 0 0 0", "", everywhere.Width()},
+	} {
+		d, err := pdf.Open(bytes.NewReader(file("<</Pages 2 0 R>>", "<</Type/Pages/Kids[]/Count 0>>",
+			"<</Rect["+c.rect+"]/AP<</N 4 0 R>>>>", "<</Subtype/Form"+c.box+"/Length 18>>\nstream\n0 g 9 9 80 40 re f\nendstream")), pdf.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := New(t.Context(), d).model(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		widget := m.dict(ref(3))
+		rect, _ := d.Rect(widget.Get("Rect"))
+		if got := m.pictured(widget, rect).Width(); got != c.want {
+			t.Errorf("%s, %s: %v points wide, want %v", c.rect, c.box, got, c.want)
+		}
+	}
+}

@@ -44,11 +44,8 @@ func (c *comparison) field(was, is *field) {
 	}
 	filled := slices.ContainsFunc(keys, func(k pdf.Name) bool { return slices.Contains(filling, k) })
 	c.sharedAppearance(was, keys)
-	if filled && slices.Contains(keys, "DA") && c.unusedDA(is) {
-		keys = slices.DeleteFunc(keys, func(k pdf.Name) bool { return k == "DA" })
-	}
 	for _, k := range keys {
-		if !slices.Contains(filling, k) {
+		if !slices.Contains(filling, k) && !(filled && c.unused(is, k)) {
 			c.fieldChanged(is, k)
 		}
 	}
@@ -166,10 +163,10 @@ func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
 	return false
 }
 
-// unusedDA reports whether the default appearances of a filled-in field are not used: it has
-// appearances, and its new default appearance is readable text. Products rewrite it in their own
-// way.
-func (c *comparison) unusedDA(is *field) bool {
+// unused reports whether the default appearance or the border style of a filled-in field is not
+// used: it has appearances, and what it has now is readable text, or a thin line. Products rewrite
+// these in their own way.
+func (c *comparison) unused(is *field, key pdf.Name) bool {
 	plain := func(o pdf.Object) bool {
 		if o == nil {
 			o = c.new.form.Get("DA")
@@ -177,11 +174,20 @@ func (c *comparison) unusedDA(is *field) bool {
 		d, ok := c.new.readDA(o)
 		return ok && d.legible()
 	}
-	if c.new.redraws() || !plain(is.attrs.Get("DA")) {
+	if c.new.redraws() || key == "DA" && !plain(is.attrs.Get("DA")) || key != "DA" && key != "BS" {
 		return false
 	}
 	return !slices.ContainsFunc(is.widgets, func(w *widget) bool {
-		return c.new.normal(w.dict) == nil || w.dict.Get("DA") != nil && !plain(w.dict.Get("DA"))
+		return c.new.normal(w.dict) == nil || key == "BS" && !c.new.thin(w.dict.Get("BS")) ||
+			key == "DA" && w.dict.Get("DA") != nil && !plain(w.dict.Get("DA"))
+	})
+}
+
+// thin reports whether a border style is a line of at most two points.
+func (m *model) thin(o pdf.Object) bool {
+	return !slices.ContainsFunc(m.dict(o).Entries, func(e pdf.Entry) bool {
+		width, ok := m.doc.Number(e.Value)
+		return e.Key != "Type" && e.Key != "S" && (e.Key != "W" || !ok || width < 0 || width > 2)
 	})
 }
 
@@ -212,7 +218,7 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 	c.sharedAppearance(was, keys)
 	if after {
 		page, shows := c.where(is)
-		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows, covers: shows && c.coversMuch(is)})
+		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows, covers: shows && c.coversMuch(was, is)})
 	}
 }
 

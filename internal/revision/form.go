@@ -266,6 +266,9 @@ func (c *comparison) addedField(f *field) {
 			c.add(difference{what: "signature-field-note", field: f.name, name: string(kind)})
 			return
 		}
+		if _, placed := c.new.doc.Rect(w.dict.Get("Rect")); !placed && len(c.new.pagesOf(w.num)) > 0 { // MuPDF paints the page grey
+			c.add(difference{what: "signature-field-odd", field: f.name, name: "Rect"})
+		}
 	}
 	for _, d := range parts {
 		if key, odd := c.mistyped(nil, d, annotTypes); odd {
@@ -293,10 +296,10 @@ func (c *comparison) addedField(f *field) {
 		d := difference{what: "signature", field: f.name, shows: shows}
 		if shows {
 			d.page = where
-			d.covers = c.coversMuch(f)
+			d.covers = c.coversMuch(nil, f)
 		}
 		c.add(d)
-	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.area(w.dict) && c.new.decorated(w) }):
+	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.decorated(w) && (c.new.area(w.dict) || c.new.strays(w.dict)) }):
 		c.add(difference{what: "signature-field-look", field: f.name})
 	default:
 		c.add(difference{what: "signature-field", field: f.name})
@@ -308,9 +311,19 @@ func (m *model) decorated(w *widget) bool {
 	return slices.ContainsFunc([]pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"}, func(k pdf.Name) bool { return !m.isNull(w.dict.Get(k)) })
 }
 
-// coversMuch reports whether the appearances of a new signature cover too much.
-func (c *comparison) coversMuch(f *field) bool {
-	return slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w) })
+// coversMuch reports whether the appearances of a new signature cover or replace too much. was is
+// the empty field, or nil.
+func (c *comparison) coversMuch(was, is *field) bool {
+	for i, w := range is.widgets {
+		var old *widget
+		if was != nil {
+			old = was.widgets[i]
+		}
+		if c.new.shows(w.dict) && c.tooLarge(old, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // where finds the page of a field's visible widget.

@@ -307,23 +307,28 @@ func (c *comparison) covered(page, before *ink, p content.Piece, rect pdf.Rect, 
 }
 
 // tooLarge adds the appearance of a new signature to those on its pages, and reports whether they
-// cover more than signatures may: an eighth of a page, where something is drawn below them.
-func (c *comparison) tooLarge(w *widget) bool {
+// cover more than signatures may: an eighth of a page, where something is drawn below them, or was
+// drawn by the empty field (was; nil for a new field).
+func (c *comparison) tooLarge(was, w *widget) bool {
 	rect, ok := c.new.doc.Rect(w.dict.Get("Rect"))
+	drew := content.Nothing
+	if was != nil && !c.equal(was.dict.Get("AP"), w.dict.Get("AP"), "AP") {
+		drew = c.old.pictured(was.dict, rect)
+	}
 	return !ok || slices.ContainsFunc(c.new.pagesOf(w.num), func(is *page) bool {
 		if is.number > len(c.old.pages) {
 			return true
 		}
 		p := c.old.pages[is.number-1]
 		shown, ok := c.old.doc.Rect(p.box("CropBox"))
-		box := content.Common(c.new.pictured(w.dict, rect), shown)
+		box := content.Common(content.Union(c.new.pictured(w.dict, rect), drew), shown)
 		if c.new.floats(w.dict, is) {
 			box = shown
 		}
 		if !ok {
 			return true
 		}
-		if content.Empty(box) || !c.old.pageInk(p).below(box, w.num) {
+		if content.Empty(box) || content.Empty(drew) && !c.old.pageInk(p).below(box, w.num) {
 			return false
 		}
 		c.covering[p.number] += box.Width() * box.Height()
@@ -334,29 +339,59 @@ func (c *comparison) tooLarge(w *widget) bool {
 // pictured is a box around a signature's appearance in its rectangle, pressed or not. Without an
 // appearance, or if the form requests it, readers draw its background and border.
 func (m *model) pictured(d *pdf.Dict, rect pdf.Rect) pdf.Rect {
-	var picture ink
 	mk := m.dict(d.Get("MK"))
 	if (m.normal(d) == nil || m.redraws()) && (mk.Has("BG") || mk.Has("BC")) {
 		return rect
 	}
+	var picture ink
+	for _, s := range m.appearances(d) {
+		box, ok := m.doc.Rect(s.Dict.Get("BBox"))
+		at := rect
+		if !m.area(d) { // drawn at its own size, if at all
+			at.URX, at.URY = at.LLX+box.Width(), at.LLY+box.Height()
+		}
+		if !ok {
+			return everywhere
+		}
+		if box.Width() == 0 || box.Height() == 0 { // pdf.js draws it in the rectangle, at its own size
+			w := m.walker(&picture, 0)
+			w.Follow(w.Data(s), m.dict(s.Dict.Get("Resources")), content.Matrix{1, 0, 0, 1, at.LLX, at.LLY}, at)
+			if w.Odd {
+				return at
+			}
+			continue
+		}
+		if !m.formInk(&picture, s, at, 0, nil) {
+			return at
+		}
+	}
+	out := content.Nothing
+	for _, p := range picture.pieces {
+		out = content.Union(out, p.Box)
+	}
+	return out
+}
+
+// appearances are all that an annotation has, in every state: readers differ in which they show.
+func (m *model) appearances(d *pdf.Dict) (out []*pdf.Stream) {
 	for _, e := range m.dict(d.Get("AP")).Entries {
 		v, err := m.doc.Resolve(e.Value)
 		list := pdf.Array{v}
-		if states, ok := v.(*pdf.Dict); ok && err == nil { // readers differ in which state they show
+		if states, ok := v.(*pdf.Dict); ok && err == nil {
 			for _, state := range states.Entries {
 				list = append(list, state.Value)
 			}
 		}
 		for _, o := range list {
 			v, err := m.doc.Resolve(o)
-			if s, ok := v.(*pdf.Stream); err != nil || ok && !m.formInk(&picture, s, rect, 0, nil) {
-				return rect
+			s, ok := v.(*pdf.Stream)
+			if err != nil {
+				s, ok = &pdf.Stream{Dict: &pdf.Dict{}}, true
+			}
+			if ok {
+				out = append(out, s)
 			}
 		}
-	}
-	out := content.Nothing
-	for _, p := range picture.pieces {
-		out = content.Union(out, p.Box)
 	}
 	return out
 }

@@ -97,7 +97,7 @@ func (c *comparison) page(a, b *page) {
 		c.add(difference{what: "page-box", page: b.number, name: "Rotate"})
 	}
 	c.climbed(a, b)
-	if !c.sameType(a.dict.Get("Type"), b.dict.Get("Type")) {
+	if !c.sameType(a.dict, b.dict) {
 		c.add(difference{what: "page-changed", page: b.number, name: "Type"})
 	}
 	for _, e := range b.dict.Entries {
@@ -124,7 +124,11 @@ func (c *comparison) page(a, b *page) {
 
 // sameType compares the types of two pages. Some readers ignore a page of another Type, so it must
 // be Page or absent.
-func (c *comparison) sameType(a, b pdf.Object) bool {
+func (c *comparison) sameType(was, is *pdf.Dict) bool {
+	a, b := was.Get("Type"), is.Get("Type")
+	if c.new.void(is, "Type") { // PDFium finds no page there
+		return c.old.void(was, "Type")
+	}
 	x, err1 := c.old.doc.Resolve(a)
 	y, err2 := c.new.doc.Resolve(b)
 	page := func(o pdf.Object) bool { return o == nil || pdf.Equal(o, pdf.Name("Page")) }

@@ -90,6 +90,26 @@ func fill(t *testing.T, u *pdf.Update, value, shown string) {
 	})
 }
 
+// bordered fills the field and gives it a border style.
+func bordered(width int64) func(t *testing.T, u *pdf.Update) {
+	return func(t *testing.T, u *pdf.Update) {
+		fill(t, u, "100", "100")
+		edit(t, u, 7, pdf.Name("BS"), pdf.NewDict(pdf.Name("W"), pdf.Integer(width), pdf.Name("S"), pdf.Name("S")),
+			pdf.Name("DA"), pdf.String{Bytes: []byte("/Helv 8 Tf 0 g")})
+	}
+}
+
+// strewn adds an empty signature field without area, with an appearance that has no box.
+func strewn(code string, rect pdf.Name) func(t *testing.T, u *pdf.Update) {
+	return func(t *testing.T, u *pdf.Update) {
+		ap := u.New(&pdf.Stream{Dict: pdf.NewDict(pdf.Name("Subtype"), pdf.Name("Form")), Data: []byte(code)})
+		f := u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("Widget"), pdf.Name("FT"), pdf.Name("Sig"), pdf.Name("T"), pdf.String{Bytes: []byte("New")},
+			rect, pdf.Rect{}.Array(), pdf.Name("AP"), pdf.NewDict(pdf.Name("N"), ap)))
+		edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), f})
+		edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), f})
+	}
+}
+
 // sealOf takes signature dictionaries at their word.
 func sealOf(d *pdf.Document) func(string, int) Seal {
 	m, err := newModel(&view{Document: d, shared: make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
@@ -153,6 +173,9 @@ func TestChanges(t *testing.T) {
 			edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), d})
 			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), d})
 		}, []string{"form"}, false},
+		{"unsigned field without area that draws", formFilling, strewn("n 0 0 9 9 re f", "Rect"), []string{"form"}, false}, // PDFium shows it
+		{"unsigned field without area that draws nothing", formFilling, strewn("n q Q", "Rect"), []string{"form"}, true},
+		{"unsigned field without Rect", formFilling, strewn("n", "C"), []string{"form"}, false}, // MuPDF hides the page
 		{"text field", formFilling, func(t *testing.T, u *pdf.Update) {
 			newField(t, u, pdf.Name("FT"), pdf.Name("Tx"))
 		}, []string{"form"}, false},
@@ -160,6 +183,8 @@ func TestChanges(t *testing.T) {
 		{"filling under P=2", formFilling, func(t *testing.T, u *pdf.Update) { fill(t, u, "100", "100") }, []string{"form-fill"}, true},
 		{"filling under P=1", noChanges, func(t *testing.T, u *pdf.Update) { fill(t, u, "100", "100") }, []string{"form-fill"}, false},
 		{"filling with another text", formFilling, func(t *testing.T, u *pdf.Update) { fill(t, u, "100", "900") }, []string{"form-fill"}, false},
+		{"filling with a thin border", 0, bordered(1), []string{"form-fill"}, true}, // as PyMuPDF does
+		{"filling with a thick border", 0, bordered(9), []string{"form", "form-fill"}, false},
 		{"a value that does not show", 0, func(t *testing.T, u *pdf.Update) {
 			edit(t, u, 7, pdf.Name("V"), pdf.String{Bytes: []byte("x")})
 		}, []string{"form-fill"}, false},
@@ -176,6 +201,7 @@ func TestChanges(t *testing.T) {
 			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("FreeText"), pdf.Name("Rect"), pdf.Rect{URX: 20, URY: 20}.Array()))})
 		}, []string{"annotation"}, true},
 		{"page content", annotations, func(_ *testing.T, u *pdf.Update) { u.Set(ref(4), drawing) }, []string{"content"}, false},
+		{"a page whose Type is null", 0, func(t *testing.T, u *pdf.Update) { edit(t, u, 3, pdf.Name("Type"), nil) }, []string{"page"}, false}, // PDFium has none
 		{"metadata", noChanges, func(_ *testing.T, u *pdf.Update) { u.Set(ref(9), drawing) }, []string{"metadata"}, true},
 		{"a start action", annotations, func(t *testing.T, u *pdf.Update) {
 			edit(t, u, 1, pdf.Name("OpenAction"), pdf.NewDict(pdf.Name("S"), pdf.Name("JavaScript")))

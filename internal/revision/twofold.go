@@ -36,6 +36,10 @@ func (c *Comparer) twofold(n int, ways pdf.Reading, left map[int]bool) ([]string
 	}
 	var out []string
 	for _, way := range ways.Ways() {
+		if way == pdf.Hinted { // not followed here
+			out = append(out, "the document (linearisation)")
+			continue
+		}
 		other, err := c.reading(n, way, left)
 		if err != nil {
 			return nil, err

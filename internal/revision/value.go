@@ -316,6 +316,12 @@ var optionalTypes = map[pdf.Name]bool{
 	"DeveloperExtensions": true,
 }
 
+// typeOmitted reports whether a Type that may be omitted is only in one of two dictionaries, the
+// newer of which is b. One that is null now is not omitted: PDFium then ignores a page.
+func (m *matcher) typeOmitted(x, y pdf.Object, b *pdf.Dict) bool {
+	return x == nil && optionalTypes[m.new.doc.Name(y)] || y == nil && optionalTypes[m.old.doc.Name(x)] && !b.Has("Type")
+}
+
 // appears reports whether a null entry was added, or one removed that decides what a dictionary is.
 // By the standard that is no change (ISO 32000-2, 7.3.9), but some readers only check whether the
 // key is present: for them a page with Kids is a node, and an annotation with N has its appearance.
@@ -361,8 +367,8 @@ func (m *matcher) get(d *pdf.Dict, key pdf.Name) pdf.Object {
 
 func (m *matcher) entry(a, b *pdf.Dict, holder, key pdf.Name, depth int) bool {
 	x, y := m.get(a, key), m.get(b, key)
-	if key == "Type" && (x == nil || y == nil) {
-		return optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)] || x == nil && y == nil
+	if key == "Type" && m.typeOmitted(x, y, b) {
+		return true
 	}
 	if (x == nil || y == nil) && m.appears(a, b, key) {
 		return false
@@ -500,7 +506,7 @@ func (m *matcher) differing(a, b *pdf.Dict, but ...pdf.Name) []pdf.Name {
 		}
 		seen[key] = true
 		x, y := m.get(a, key), m.get(b, key)
-		if key == "Type" && (x == nil || y == nil) && (optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)]) {
+		if key == "Type" && m.typeOmitted(x, y, b) {
 			return
 		}
 		if !m.equal(x, y, key) || (x == nil || y == nil) && m.appears(a, b, key) {

@@ -1,6 +1,7 @@
-package pades
+package foreign
 
 import (
+	"cmp"
 	"crypto/rand"
 	"strings"
 	"testing"
@@ -23,11 +24,9 @@ func TestMarks(t *testing.T) {
 		"<h1\nendstream\nendobj\n>Pay": "HTML", "<title\nendstream\nendobj\n>": "HTML", "<p\nendstream\nendobj\n style=x>": "HTML",
 		"<h1>\x80\x81": "", "<dd> is a string of a PDF": "", "<abc0>": "", "MZ is nothing": "", "\x1f\x8b\x08\xff": "", "BZh9": "", "\x7fELF!!!": "",
 	} {
-		got, b := "", append([]byte(text), make([]byte, sight)...)
-		for i := range text {
-			if begin[b[i]] && got == "" {
-				got = markOf(b[i:])
-			}
+		got := ""
+		for _, what := range Documents(append([]byte(text), make([]byte, Sight)...), len(text)) {
+			got = cmp.Or(got, what)
 		}
 		if got != want {
 			t.Errorf("%q: %q", text, got)
@@ -40,10 +39,8 @@ func TestMarksInNoise(t *testing.T) {
 	b := make([]byte, 16<<20)
 	_, _ = rand.Read(b) // never fails
 	found := 0
-	for i := range len(b) - sight {
-		if begin[b[i]] && markOf(b[i:]) != "" {
-			found++
-		}
+	for range Documents(b, len(b)-Sight) {
+		found++
 	}
 	if found > 1 {
 		t.Errorf("%d documents in noise", found)
