@@ -29,7 +29,7 @@ const (
 	// Token is the largest time-stamp token that is read from a file.
 	Token = 64 << 20
 	// Tokens is how many time-stamps a time-stamped file may have: each covers all before it.
-	Tokens = 1024
+	Tokens = 256
 	// TimestampRequest is the largest request a responder reads.
 	TimestampRequest = 64 << 10
 	// OCSPRequest is the largest OCSP request a responder reads.
