@@ -186,14 +186,13 @@ func (j *judge) document(l *report.Layer, out *report.Conclusions) {
 	for _, p := range d.Problems {
 		out.Messages = append(out.Messages, message("FC", p))
 	}
+	covering := j.covering(d)
 	for _, s := range d.Signatures {
 		c := j.signature(s)
 		c.Level = l.Levels[s.ID]
 		j.levels(c, l)
-		if s.PDF != nil {
-			// Document time-stamps are reported with the signatures that they cover.
-			c.Timestamps = append(c.Timestamps, j.covering(d, s.ID)...)
-		}
+		// Document time-stamps are reported with the signatures that they cover.
+		c.Timestamps = append(c.Timestamps, covering[s.ID]...)
 		out.Signatures = append(out.Signatures, c)
 	}
 	if len(d.Signatures) == 0 {
@@ -211,13 +210,19 @@ func (j *judge) levels(c *report.Conclusion, l *report.Layer) {
 	}
 }
 
-func (j *judge) covering(d *ades.Document, id string) []*report.Conclusion {
-	var out []*report.Conclusion
+// covering are the verdicts on the document time-stamps over each signature, by its id.
+func (j *judge) covering(d *ades.Document) map[string][]*report.Conclusion {
+	out := make(map[string][]*report.Conclusion, len(d.Signatures))
+	for _, s := range d.Signatures {
+		if s.PDF != nil {
+			out[s.ID] = nil
+		}
+	}
 	for _, t := range d.Timestamps {
-		for _, c := range t.Covers {
-			if c == id {
-				out = append(out, j.stamps[t])
-				break
+		n := j.stamps[t]
+		for _, id := range t.Covers {
+			if list, is := out[id]; is && (len(list) == 0 || list[len(list)-1] != n) {
+				out[id] = append(list, n)
 			}
 		}
 	}
