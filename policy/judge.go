@@ -114,8 +114,17 @@ func (j *judge) applyProof(d *ades.Document, since time.Time) {
 		return
 	}
 	prove := func(id string) { j.poe[id] = since }
+	type span struct {
+		first *byte
+		n     int
+	}
+	seen := map[span]bool{} // signatures share evidence, which is hashed for its id
 	evidence := func(list []ades.Evidence) {
 		for _, e := range list {
+			if len(e.Raw) == 0 || seen[span{&e.Raw[0], len(e.Raw)}] {
+				continue
+			}
+			seen[span{&e.Raw[0], len(e.Raw)}] = true
 			prove(e.ID())
 		}
 	}
@@ -173,7 +182,8 @@ type judge struct {
 	poe       map[string]time.Time
 	container ades.Format
 	stamps    map[*ades.Timestamp]*report.Conclusion
-	busy      map[string]bool // certificates whose revocation is being judged
+	latest    map[string]*ades.Timestamp // that passed and proves an object, by its id
+	busy      map[string]bool            // certificates whose revocation is being judged
 	// chains caches verdicts: thousands of signatures may be made with one certificate at one time.
 	chains map[chainKey]chainVerdict
 	proofs int // number of changes of poe
@@ -237,7 +247,7 @@ func (j *judge) timestamps(d *ades.Document) {
 		all = stampsOf(s, all)
 	}
 	sort.SliceStable(all, func(a, b int) bool { return all[a].Time.After(all[b].Time) })
-	j.stamps = make(map[*ades.Timestamp]*report.Conclusion, len(all))
+	j.stamps, j.latest = make(map[*ades.Timestamp]*report.Conclusion, len(all)), map[string]*ades.Timestamp{}
 	for _, t := range all {
 		c := j.timestamp(t)
 		j.stamps[t] = c
@@ -248,6 +258,9 @@ func (j *judge) timestamps(d *ades.Document) {
 			if old, ok := j.poe[id]; !ok || t.Time.Before(old) {
 				j.poe[id] = t.Time
 				j.proofs++
+			}
+			if j.latest[id] == nil {
+				j.latest[id] = t
 			}
 		}
 	}
