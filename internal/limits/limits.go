@@ -20,6 +20,9 @@ const (
 	CMSAttributes = 1024
 	// CounterSignatures is how deep counter-signatures may nest.
 	CounterSignatures = 8
+	// CounterSigned is how many signatures are counter-signed at once: for each the whole document
+	// is read and written again.
+	CounterSigned = 100
 	// CMSPadding is how many zeros or line breaks may follow a SignedData.
 	CMSPadding = 4096
 	// Armour is the largest PEM or base64 document that is decoded in memory.
