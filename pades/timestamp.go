@@ -54,7 +54,7 @@ func conforms(t *ades.Timestamp) bool {
 // cover lists what each document time-stamp proves to have existed: everything in the revisions up
 // to its own. A report repeats a time-stamp with every signature under it, which is charged.
 func (r *reader) cover() error {
-	const repeated = 2 << 10
+	const repeated = 4 << 10
 	inside := make([][]string, len(r.found))
 	for i, f := range r.found {
 		if s := f.signature; s != nil {
