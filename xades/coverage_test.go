@@ -262,3 +262,23 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestOneManifestManyTimes: the entries of a manifest are paid for with every reference to it.
+func TestOneManifestManyTimes(t *testing.T) {
+	const (
+		method    = `<DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue>AAAA</DigestValue></Reference>`
+		reference = `<Reference URI="#m" Type="` + ds + `Manifest">` + method
+		entry     = `<Reference URI="a.txt">` + method
+		info      = `<CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/>`
+	)
+	doc := `<Signature xmlns="` + ds + `"><SignedInfo>` + info + strings.Repeat(reference, 300) + `</SignedInfo><SignatureValue>AAAA</SignatureValue>` +
+		`<Object><Manifest Id="m">` + strings.Repeat(entry, 300) + `</Manifest></Object></Signature>`
+	b := limits.NewBudget(32 << 20)
+	out, err := Read(limits.WithBudget(t.Context(), b), strings.NewReader(doc), ades.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(out.Parts); !b.Exceeded() || !ades.Fatal(out.Signatures[0].Problems) || n > 40_000 {
+		t.Errorf("%d entries were read", n)
+	}
+}
