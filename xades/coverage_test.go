@@ -12,6 +12,7 @@ import (
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldsig"
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 // partsOf writes the parts of a document as one line.
@@ -280,5 +281,20 @@ func TestOneManifestManyTimes(t *testing.T) {
 	}
 	if n := len(out.Parts); !b.Exceeded() || !ades.Fatal(out.Signatures[0].Problems) || n > 40_000 {
 		t.Errorf("%d entries were read", n)
+	}
+}
+
+// TestLongNameAmongManyFiles: the name in a reference is decoded once, and not for every file.
+func TestLongNameAmongManyFiles(t *testing.T) {
+	o := outside{files: make([]ades.File, 5000)}
+	for i := range o.files {
+		o.files[i].Name = fmt.Sprint(i)
+	}
+	start := yardstick.Processor()
+	if f, err := o.find(&xmldsig.Reference{URI: strings.Repeat("%41", 100_000)}); f != nil || err != nil {
+		t.Errorf("found %v, %v", f, err)
+	}
+	if d := yardstick.Processor() - start; d > yardstick.Second()/2 {
+		t.Errorf("took %v", d)
 	}
 }

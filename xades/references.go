@@ -46,9 +46,10 @@ func (o outside) find(r *xmldsig.Reference) (*ades.File, error) {
 		return o.resolve(r.URI), nil
 	}
 	var found *ades.File
+	wanted := names(r.URI)
 	for i := range o.files {
 		f := &o.files[i]
-		if f.Name == "" || !slices.Contains(names(r.URI), f.Name) {
+		if f.Name == "" || !slices.Contains(wanted, f.Name) {
 			continue
 		}
 		if found != nil && found.Name != f.Name {
