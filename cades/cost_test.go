@@ -2,9 +2,11 @@ package cades
 
 import (
 	"crypto"
+	"crypto/sha256"
 	"encoding/binary"
 	"testing"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/yardstick"
@@ -32,5 +34,23 @@ func TestLongHashIndex(t *testing.T) {
 	}
 	if d := yardstick.Processor() - start; d > yardstick.Second() {
 		t.Errorf("took %v", d)
+	}
+}
+
+// TestLongReferences: references of megabytes are not searched for each of thousands of certificates.
+func TestLongReferences(t *testing.T) {
+	s := new(ades.Signature)
+	for i := range 30_000 {
+		s.Evidence = append(s.Evidence, ades.Evidence{Kind: ades.EvidenceCertificate, Raw: binary.BigEndian.AppendUint32(nil, uint32(i))})
+	}
+	start := yardstick.Processor()
+	referenced(s, [][]byte{make([]byte, 4<<20)})
+	if d := yardstick.Processor() - start; d > yardstick.Second() {
+		t.Errorf("took %v", d)
+	}
+	s.Evidence = s.Evidence[:20]
+	last := sha256.Sum256(s.Evidence[19].Raw)
+	if got := referenced(s, [][]byte{last[:], make([]byte, 1<<20)}); len(got) != 1 {
+		t.Errorf("%d are referenced", len(got))
 	}
 }
