@@ -117,3 +117,15 @@ func TestManyTypesOfOneFile(t *testing.T) {
 		t.Errorf("problems %v", r.doc.Problems)
 	}
 }
+
+// TestOrderOfProblems: the same container has the same problems in the same order.
+func TestOrderOfProblems(t *testing.T) {
+	files := []string{"mimetype", MediaTypeE, metaInf + "signatures.xml", `<a><Signature xmlns="` + xmldsig.Space + `"/></a>`}
+	for i := range 100 {
+		files = append(files, fmt.Sprint("a", i), "", fmt.Sprint("A", i), "")
+	}
+	b := zipped(t, files...)
+	if one, other := fmt.Sprint(read(t, b).Problems), fmt.Sprint(read(t, b).Problems); one != other {
+		t.Error("the problems differ")
+	}
+}
