@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/jades"
@@ -120,7 +121,9 @@ func (d *Draft) prepareCounter(ctx context.Context, read reader, counter func(sr
 	if len(doc.Signatures) <= d.counter {
 		return ErrNotSigned
 	}
-	d.signers = len(doc.Signatures)
+	if d.signers = len(doc.Signatures); d.signers > limits.CounterSigned {
+		return ades.Malformed(string(doc.Format), "", "of %d signatures; at most %d are counter-signed at once", d.signers, limits.CounterSigned)
+	}
 	d.inner, err = counter(src, doc.Signatures[d.counter].ID)
 	return err
 }

@@ -86,3 +86,19 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// TestHostilePairs: finding out whether a file is a detached signature takes no more memory than
+// verifying it may.
+func TestHostilePairs(t *testing.T) {
+	const (
+		reference = `<Reference URI="a.txt"><DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue>AAAA</DigestValue></Reference>`
+		method    = `<CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/>`
+		signature = `<Signature xmlns="http://www.w3.org/2000/09/xmldsig#"><SignedInfo>` + method + reference + `</SignedInfo><SignatureValue>AAAA</SignatureValue>`
+	)
+	for n, want := range map[int]bool{0: true, 3_000_000: false} {
+		text := signature + "<Object>" + strings.Repeat("<b/>", n) + "</Object></Signature>"
+		if got := rogito.IsDetached(t.Context(), strings.NewReader(text)); got != want {
+			t.Errorf("with %d elements: %v", n, got)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 )
 
 // detachedExtensions are what a detached signature or time-stamp appends to the name of its file.
@@ -27,10 +28,21 @@ func ContentName(name string) string {
 }
 
 // IsDetached reports whether a file is a signature or time-stamp over content
-// that it does not carry.
+// that it does not carry. One that takes more than a [Verifier] allows is not.
 func IsDetached(ctx context.Context, src ades.Source) bool {
-	doc, err := Read(ctx, src, ades.ReadOptions{})
-	if err != nil || len(doc.Signatures)+len(doc.Timestamps) == 0 || len(doc.Content) > 0 {
+	detached := false
+	err := limits.Bounded(ctx, DefaultMemory, func(ctx context.Context) error {
+		ctx, done := limits.WithTime(ctx, readTime)
+		defer done()
+		doc, err := Read(ctx, limits.Paying(src, limits.BudgetOf(ctx)), ades.ReadOptions{})
+		detached = err == nil && isDetached(doc)
+		return err
+	})
+	return detached && err == nil
+}
+
+func isDetached(doc *ades.Document) bool {
+	if len(doc.Signatures)+len(doc.Timestamps) == 0 || len(doc.Content) > 0 {
 		return false
 	}
 	for _, s := range doc.Signatures {

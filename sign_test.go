@@ -592,3 +592,18 @@ func TestForeignOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestManyToCounterSign: a document is read and written again for each signature in it that is
+// counter-signed, so there may not be thousands.
+func TestManyToCounterSign(t *testing.T) {
+	s := newStage(t)
+	o := rogito.Options{SignParams: s.pki.Actor(t, "p256").Signing(s.now), Format: ades.JAdES, Counter: true}
+	for n, ok := range map[int]bool{100: true, 101: false} {
+		one := `{"protected":"eyJhbGciOiJFUzI1NiJ9","header":{"etsiU":[]},"signature":"AAAA"}`
+		text := `{"payload":"AAAA","signatures":[` + one + strings.Repeat(","+one, n-1) + `]}`
+		_, err := rogito.Prepare(t.Context(), rogito.Input{Files: []ades.File{{Source: strings.NewReader(text)}}}, o)
+		if (err == nil) != ok || err != nil && !rogito.BadDocument(err) {
+			t.Errorf("%d signatures: %v", n, err)
+		}
+	}
+}

@@ -32,6 +32,9 @@ type Verifier struct {
 	Now func() time.Time
 }
 
+// readTime is the processor time of reading one document, by default.
+const readTime = 4 * time.Second
+
 // VerifyOptions says what a verifier knows beside the document.
 type VerifyOptions struct {
 	// Detached content, if the signature does not carry it.
@@ -101,7 +104,7 @@ func (v *Verifier) now() time.Time {
 func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (n *nest, leave func(), err error) {
 	memory, left := memoryOr(v.Memory), v.CPU
 	if left == 0 {
-		left = 4 * time.Second
+		left = readTime
 	}
 	leave, err = limits.Lanes(ctx, memory, func(ctx context.Context) (bool, error) {
 		ctx, done := limits.WithTime(ctx, left)

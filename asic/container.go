@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -78,8 +80,9 @@ func open(ctx context.Context, src ades.Source) (*container, error) {
 		}
 		c.byName[e.name] = e
 	}
-	for name, other := range collisions(c.entries) {
-		c.problem(finding.ZIPSameName.Problem(name, name, other))
+	others := collisions(c.entries)
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		c.problem(finding.ZIPSameName.Problem(name, name, others[name]))
 	}
 	return c, c.readMime()
 }

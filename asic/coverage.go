@@ -12,14 +12,21 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/foreign"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldom"
 )
 
 // coverage records the parts of the container, and which signatures cover each. A reference counts
 // for the entry that it resolves to, and only if its digest is that of the whole entry. A signature
 // that covers no file of the container was made for something else.
-func (r *reader) coverage(expect ades.Expectation) {
-	parts := r.parts()
+func (r *reader) coverage(expect ades.Expectation) error {
+	parts, names := r.parts(), 0
+	for _, e := range parts {
+		names += len(e.name)
+	}
+	if err := r.spendParts(names, len(parts)); err != nil {
+		return err
+	}
 	handed := map[*entry]bool{} // covered by a signature that is not broken
 	for _, s := range r.doc.Signatures {
 		mine := coveredBy(s)
@@ -62,6 +69,21 @@ func (r *reader) coverage(expect ades.Expectation) {
 			r.doc.Content = append(r.doc.Content, ades.File{Name: e.name, Source: e})
 		}
 	}
+	return nil
+}
+
+// spendParts charges for what a report says of so many parts with names of so many bytes: every
+// signature lists those that it covers and those that it does not, and a time-stamp of an unsigned
+// container those that it is not over.
+func (r *reader) spendParts(names, parts int) error {
+	said := int64(len(r.doc.Signatures)) * int64(2*names+64*parts)
+	if len(r.doc.Signatures) == 0 {
+		said = int64(len(r.doc.Timestamps)) * int64(8*names+512*parts)
+	}
+	if err := limits.BudgetOf(r.ctx).Spend(said); err != nil {
+		return &ades.MalformedError{Format: "ZIP", Err: err}
+	}
+	return nil
 }
 
 // parts returns what a reader would take for the document: the files outside META-INF, files in it
@@ -118,11 +140,17 @@ func (r *reader) packageManifest() {
 	if e == nil || r.doc.Format == ades.ODF { // there it is a part anyway
 		return
 	}
-	signed := map[*entry][]string{} // media types
+	signed := map[*entry]map[string]bool{} // media types
 	for _, s := range r.doc.Signatures {
+		if s.Intact() != ades.Yes {
+			continue
+		}
 		for _, ref := range s.References {
-			if f := r.c.lookup(ref.URI); f != nil && ref.MediaType != "" && s.Intact() == ades.Yes {
-				signed[f] = append(signed[f], ref.MediaType)
+			if f := r.c.lookup(ref.URI); f != nil && ref.MediaType != "" {
+				if signed[f] == nil {
+					signed[f] = map[string]bool{}
+				}
+				signed[f][typeName(ref.MediaType)] = true
 			}
 		}
 	}
@@ -158,7 +186,7 @@ func shows(mediaType, name string) bool {
 }
 
 // checkManifest also returns a file to which only one of manifest and signer gives a specific type.
-func (c *container) checkManifest(e *entry, signed map[*entry][]string) (vague string, err error) {
+func (c *container) checkManifest(e *entry, signed map[*entry]map[string]bool) (vague string, err error) {
 	b, err := e.bytes()
 	if err != nil {
 		return "", err
@@ -185,13 +213,20 @@ func (c *container) checkManifest(e *entry, signed map[*entry][]string) (vague s
 		case c.lookup(name) == nil:
 			return "", fmt.Errorf("the manifest lists files that are not in the container")
 		default:
-			for _, said := range signed[c.lookup(name)] {
-				switch a, b := typeName(mime), typeName(said); {
-				case a == b || mime == "":
-				case a == "", b == "" && !shows(a, name):
-					vague = name
-				default:
+			if mime == "" {
+				continue
+			}
+			is := typeName(mime)
+			for said := range signed[c.lookup(name)] { // ends with the first that differs
+				switch {
+				case said == is:
+					continue
+				case is != "" && (said != "" || shows(is, name)):
 					return "", fmt.Errorf("the manifest says another media type than the signature")
+				}
+				vague = name
+				if is == "" {
+					break
 				}
 			}
 		}

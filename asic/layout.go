@@ -43,6 +43,7 @@ type layout struct {
 	start    int64 // of the directory
 	end      int64 // of the directory
 	comment  string
+	scanned  int64 // bytes of the entries read so far
 }
 
 // record is one entry of the directory.
@@ -76,7 +77,17 @@ func readLayout(src ades.Source) (*layout, error) {
 		return nil, &ades.MalformedError{Format: "ZIP", Where: "central directory", Err: err}
 	}
 	for i := range l.records {
-		l.readLocal(&l.records[i])
+		if l.scanned <= src.Size() {
+			l.readLocal(&l.records[i])
+			continue
+		}
+		// What is larger than the file lies over each other. Thousands of entries could be the same
+		// bytes, which would be searched again for each.
+		l.problem(finding.ZIPOverlap, l.records[i].name)
+		for ; i < len(l.records); i++ {
+			l.records[i].next = -1
+		}
+		break
 	}
 	l.tile()
 	return l, nil
@@ -275,6 +286,7 @@ func (l *layout) readLocal(r *record) {
 		return
 	}
 	r.data = r.offset + 30 + n + x
+	l.scanned += 30 + n + x + min(r.packed, l.src.Size())
 	local := record{
 		name: string(rest[:n]), flags: le.Uint16(h[6:]), method: le.Uint16(h[8:]), crc: le.Uint32(h[14:]),
 		packed: int64(le.Uint32(h[18:])), size: int64(le.Uint32(h[22:])), extra: rest[n:],
@@ -349,7 +361,8 @@ func (r *record) kind() *finding.Kind {
 // end are padding.
 func (r *record) extras(extra []byte) *finding.Kind {
 	seen := map[uint16]bool{}
-	for len(bytes.Trim(extra, "\x00")) > 0 {
+	padding := len(extra) - len(bytes.TrimRight(extra, "\x00"))
+	for len(extra) > padding {
 		if len(extra) < 4 {
 			return finding.ZIPExtraMalformed
 		}

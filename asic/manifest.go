@@ -24,6 +24,7 @@ type manifest struct {
 	entry   *entry
 	sigURI  string // of the signature or time-stamp over this manifest
 	objects []*xmldsig.Reference
+	checked []ades.Reference // see check
 }
 
 // readManifest reads one manifest file.
@@ -102,6 +103,17 @@ func (c *container) lookup(uri string) *entry {
 }
 
 func loose(name string) string { return norm.NFC.String(name) }
+
+// check compares the files with the entries. It does so once: a manifest may have many signers.
+func (m *manifest) check(c *container) []ades.Reference {
+	if m.checked == nil {
+		m.checked = make([]ades.Reference, len(m.objects))
+		for i, o := range m.objects {
+			m.checked[i] = c.check(o)
+		}
+	}
+	return m.checked
+}
 
 // check computes the digest of a manifest entry.
 func (c *container) check(r *xmldsig.Reference) ades.Reference {

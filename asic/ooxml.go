@@ -104,8 +104,7 @@ func (r *reader) readOOXML(expect ades.Expectation) error {
 		return err
 	}
 	p.typed()
-	p.cover(expect)
-	return nil
+	return p.cover(expect)
 }
 
 // readTypes reads the types of the parts.
@@ -315,7 +314,7 @@ func (p *opc) typed() {
 // cover records the parts of the document and the signatures that cover each: the parts that a
 // reader loads, the relationships that lead there, and all other files of the package, since not
 // every reader uses relationships.
-func (p *opc) cover(expect ades.Expectation) {
+func (p *opc) cover(expect ades.Expectation) error {
 	type sigs = map[*ades.Signature]bool
 	parts, links := map[*entry]sigs{}, map[link]sigs{}
 	for _, s := range p.doc.Signatures {
@@ -352,6 +351,16 @@ func (p *opc) cover(expect ades.Expectation) {
 			p.problem(finding.OOXMLNotCovered.Problem(name))
 		}
 	}
+	names := 0
+	for _, e := range p.c.entries {
+		names += len(e.name)
+	}
+	for _, l := range p.links {
+		names += len(l.part.name) + len(l.id)
+	}
+	if err := p.spendParts(names, len(p.c.entries)+len(p.links)); err != nil {
+		return err
+	}
 	for _, e := range p.c.entries {
 		if e.role == roleFolder || p.apart[e] || p.c.byName[e.name] != e {
 			continue
@@ -371,4 +380,5 @@ func (p *opc) cover(expect ades.Expectation) {
 			fatal(s, finding.ASiCCoversNothing.Problem(""))
 		}
 	}
+	return nil
 }

@@ -47,7 +47,9 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 		return nil, err
 	}
 	r.packageManifest()
-	r.coverage(o.Expect)
+	if err := r.coverage(o.Expect); err != nil {
+		return nil, err
+	}
 	r.foreign(src)
 	return r.doc, c.failed
 }
@@ -204,7 +206,9 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 		case len(manifests) > 1:
 			fatal(s, finding.ASiCManifestTwice.Problem(e.name))
 		case len(manifests) == 1:
-			r.entries(s, manifests[0])
+			if err := r.entries(s, manifests[0]); err != nil {
+				return nil, err
+			}
 		case len(detached) == 1:
 			r.name(s, detached[0].Name)
 			if s.References[0].Intact == ades.Yes {
@@ -249,30 +253,26 @@ func (r *reader) manifestsOf(name string) []*manifest {
 }
 
 // entries adds the files of a manifest to the references of its signature.
-func (r *reader) entries(s *ades.Signature, m *manifest) {
+func (r *reader) entries(s *ades.Signature, m *manifest) error {
+	const each = 1 << 10 // with what a report says of a reference
+	if err := limits.BudgetOf(r.ctx).Spend(each * int64(len(m.objects))); err != nil {
+		return err
+	}
 	r.name(s, m.entry.name)
-	for _, o := range m.objects {
-		ref := r.c.check(o)
+	for i, ref := range m.check(r.c) {
 		s.References = append(s.References, ref)
-		if e := r.c.lookup(o.URI); e != nil && ref.Intact == ades.Yes {
+		if e := r.c.lookup(m.objects[i].URI); e != nil && ref.Intact == ades.Yes {
 			s.Content = append(s.Content, ades.File{Name: e.name, Source: e})
 		}
 	}
+	return nil
 }
 
 // form reports problems of the container itself. Those that make readers see different files are
 // fatal to every signature in it.
 func (r *reader) form() error {
-	for _, name := range r.c.twice {
-		same, err := r.equalTwins(name)
-		if err != nil {
-			return err
-		}
-		if role := roleOf(name); same || role == roleXML || role == roleCMS || role == roleTimestamp {
-			r.problem(finding.ZIPNameTwice.Problem(name, name)) // equal, or all of them are read
-			continue
-		}
-		r.c.problem(finding.ZIPNameTwiceDifferent.Problem(name, name))
+	if err := r.twins(); err != nil {
+		return err
 	}
 	for _, m := range r.manifests {
 		if e := r.c.lookup(m.sigURI); m.entry.role != roleRecordManifest && (e == nil || e.role != roleCMS && e.role != roleTimestamp) {
@@ -299,13 +299,38 @@ func (r *reader) form() error {
 	return nil
 }
 
-// equalTwins compares all entries of one name.
-func (r *reader) equalTwins(name string) (bool, error) {
-	var first []byte
+// twins compares the entries of each name that occurs more than once.
+func (r *reader) twins() error {
+	if len(r.c.twice) == 0 {
+		return nil
+	}
+	named := map[string][]*entry{}
 	for _, e := range r.c.entries {
-		if e.name != name {
+		named[e.name] = append(named[e.name], e)
+	}
+	for _, name := range r.c.twice {
+		list, open := named[name]
+		if !open {
+			continue // occurs for the third time
+		}
+		delete(named, name)
+		same, err := r.equal(list)
+		if err != nil {
+			return err
+		}
+		if role := roleOf(name); same || role == roleXML || role == roleCMS || role == roleTimestamp {
+			r.problem(finding.ZIPNameTwice.Problem(name, name)) // equal, or all of them are read
 			continue
 		}
+		r.c.problem(finding.ZIPNameTwiceDifferent.Problem(name, name))
+	}
+	return nil
+}
+
+// equal reports whether all entries have the same content.
+func (r *reader) equal(list []*entry) (bool, error) {
+	var first []byte
+	for _, e := range list {
 		d, err := e.digest(crypto.SHA256)
 		if err != nil {
 			r.c.recordError(err)

@@ -75,13 +75,12 @@ func (r *reader) recorded(e *entry) (objects []*entry, digests []string, problem
 	case len(manifests) == 0:
 		return nil, nil, finding.ASiCRecordManifestMissing.New()
 	}
-	for _, o := range manifests[0].objects {
-		ref := r.c.check(o)
+	for i, ref := range manifests[0].check(r.c) {
 		if ref.Intact != ades.Yes {
 			problem = finding.EvidenceRecordFile.New(ref.Name)
 			continue
 		}
-		objects, digests = append(objects, r.c.lookup(o.URI)), append(digests, ref.Digest)
+		objects, digests = append(objects, r.c.lookup(manifests[0].objects[i].URI)), append(digests, ref.Digest)
 	}
 	return objects, digests, problem
 }

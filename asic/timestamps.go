@@ -70,8 +70,7 @@ func (r *reader) stampedBy(m *manifest) *entry {
 // covers lists what the files under a time-stamp prove to have existed. A file that does not match
 // the manifest invalidates the whole time-stamp.
 func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
-	for _, o := range m.objects {
-		ref := r.c.check(o)
+	for i, ref := range m.check(r.c) {
 		if ref.Intact == ades.No {
 			ts.ImprintIntact = ades.No
 		}
@@ -82,7 +81,7 @@ func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
 			continue
 		}
 		ts.Digests = append(ts.Digests, ref.Digest)
-		e := r.c.lookup(o.URI)
+		e := r.c.lookup(m.objects[i].URI)
 		r.stamped[e] = true
 		for _, s := range r.of[e.name] {
 			ts.Covers = append(ts.Covers, ers.Inside(s)...)

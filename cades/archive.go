@@ -5,7 +5,6 @@ import (
 	"crypto"
 	"errors"
 	"io"
-	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -19,7 +18,7 @@ type hashIndex struct {
 	version              string // OID of the attribute
 	value                []byte // as found: it is part of what is time-stamped
 	hash                 crypto.Hash
-	certs, revs, unsigns [][]byte
+	certs, revs, unsigns map[string]bool // digests
 }
 
 // parseIndex finds the hash index in the unsigned attributes of a token.
@@ -67,13 +66,14 @@ func decodeIndex(version string, value []byte) (*hashIndex, error) {
 	if len(parts) != 3 {
 		return nil, bad
 	}
-	for i, list := range []*[][]byte{&x.certs, &x.revs, &x.unsigns} {
+	for i, set := range []*map[string]bool{&x.certs, &x.revs, &x.unsigns} {
 		items, err := parts[i].Children()
 		if err != nil {
 			return nil, bad
 		}
+		*set = make(map[string]bool, len(items))
 		for _, item := range items {
-			*list = append(*list, item.Body)
+			(*set)[string(item.Body)] = true
 		}
 	}
 	return x, nil
@@ -81,20 +81,16 @@ func decodeIndex(version string, value []byte) (*hashIndex, error) {
 
 func (x *hashIndex) sum(parts ...[]byte) []byte { return oid.Sum(x.hash, parts...) }
 
-func contains(list [][]byte, sum []byte) bool {
-	return slices.ContainsFunc(list, func(l []byte) bool { return bytes.Equal(l, sum) })
-}
-
 // covered lists the values of an attribute that the index names. Version 3 (and the published
 // version 2) hash each value with its type; version 1, and some writers of version 2, hash the
 // attribute as a whole.
 func (x *hashIndex) covered(a cms.Attribute) [][]byte {
-	if contains(x.unsigns, x.sum(a.Raw)) || contains(x.unsigns, x.sum(a.Type, a.Set)) {
+	if x.unsigns[string(x.sum(a.Raw))] || x.unsigns[string(x.sum(a.Type, a.Set))] {
 		return a.Values
 	}
 	var out [][]byte
 	for _, v := range a.Values {
-		if contains(x.unsigns, x.sum(a.Type, v)) {
+		if x.unsigns[string(x.sum(a.Type, v))] {
 			out = append(out, v)
 		}
 	}
@@ -116,9 +112,9 @@ func (x *hashIndex) complete(sd *cms.SignedData, si *cms.SignerInfo) bool {
 			have[string(x.sum(a.Type, v))] = true
 		}
 	}
-	for _, list := range [][][]byte{x.certs, x.revs, x.unsigns} {
-		for _, sum := range list {
-			if !have[string(sum)] {
+	for _, set := range []map[string]bool{x.certs, x.revs, x.unsigns} {
+		for sum := range set {
+			if !have[sum] {
 				return false
 			}
 		}
@@ -171,14 +167,18 @@ func (r *reader) coversV3(s *ades.Signature, si *cms.SignerInfo, st *stamp, befo
 	}
 	var out []string
 	for _, c := range r.sd.X509() {
-		if contains(index.certs, index.sum(c)) {
+		if index.certs[string(index.sum(c))] {
 			out = append(out, ades.FactID(c))
 		}
 	}
 	out = append(out, r.coveredRevocations(index)...)
+	counters := map[string][]string{} // what is in counter-signatures, by their ids
+	for _, c := range s.CounterSignatures {
+		counters[c.ID] = append(counters[c.ID], counterIDs(c)...)
+	}
 	for _, a := range si.UnsignedAttrs {
 		for _, v := range index.covered(a) {
-			out = append(out, coveredValue(s, a.OID, v, before)...)
+			out = append(out, coveredValue(counters, a.OID, v, before)...)
 		}
 	}
 	return out
@@ -187,7 +187,7 @@ func (r *reader) coversV3(s *ades.Signature, si *cms.SignerInfo, st *stamp, befo
 func (r *reader) coveredRevocations(x *hashIndex) []string {
 	var out []string
 	for _, raw := range r.sd.Revocations {
-		if !contains(x.revs, x.sum(raw)) {
+		if !x.revs[string(x.sum(raw))] {
 			continue
 		}
 		one := &cms.SignedData{Revocations: [][]byte{raw}}
@@ -199,7 +199,7 @@ func (r *reader) coveredRevocations(x *hashIndex) []string {
 }
 
 // coveredValue lists the facts in one attribute value.
-func coveredValue(s *ades.Signature, id string, v []byte, before []*stamp) []string {
+func coveredValue(counters map[string][]string, id string, v []byte, before []*stamp) []string {
 	var out []string
 	switch id {
 	case oid.AttrCertificateValues:
@@ -213,11 +213,9 @@ func coveredValue(s *ades.Signature, id string, v []byte, before []*stamp) []str
 		}
 	case oid.AttrCounterSignature:
 		if si, err := cms.ParseSignerInfo(v); err == nil {
-			for _, c := range s.CounterSignatures {
-				if c.ID == cms.SignerID(si) {
-					out = append(out, counterIDs(c)...)
-				}
-			}
+			id := cms.SignerID(si)
+			out = append(out, counters[id]...)
+			delete(counters, id) // equal ones are listed once
 		}
 	default:
 		for _, b := range before {

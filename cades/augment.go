@@ -244,18 +244,19 @@ func newIndex(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo) []byte {
 		}
 		return cms.TLV(cms.TagSequence, sums...)
 	}
+	var certs, revs, unsigns [][]byte
 	for _, c := range sd.Certificates {
-		x.certs = append(x.certs, x.sum(c))
+		certs = append(certs, x.sum(c))
 	}
 	for _, c := range sd.Revocations {
-		x.revs = append(x.revs, x.sum(c))
+		revs = append(revs, x.sum(c))
 	}
 	for _, a := range si.UnsignedAttrs {
 		for _, v := range a.Values {
-			x.unsigns = append(x.unsigns, x.sum(a.Type, v))
+			unsigns = append(unsigns, x.sum(a.Type, v))
 		}
 	}
-	return cms.TLV(cms.TagSequence, cms.DigestAlgorithm(h), list(x.certs), list(x.revs), list(x.unsigns))
+	return cms.TLV(cms.TagSequence, cms.DigestAlgorithm(h), list(certs), list(revs), list(unsigns))
 }
 
 // withIndex adds the hash index to the token's unsigned attributes.

@@ -188,11 +188,15 @@ func stamped(st *stamp) []string {
 }
 
 // referenced returns the evidence whose digest is in the references, which proves that it existed
-// when the references were time-stamped.
+// when the references were time-stamped. Evidence beyond a gigabyte of searching does not count.
 func referenced(s *ades.Signature, refs [][]byte) []string {
 	all := bytes.Join(refs, nil)
+	left := 1 << 30
 	var out []string
 	for _, e := range s.Evidence {
+		if left -= 4 * len(all); left < 0 {
+			break
+		}
 		raws := [][]byte{e.Raw}
 		if e.Kind == ades.EvidenceOCSP {
 			if basic, err := cms.BasicOCSP(e.Raw); err == nil {

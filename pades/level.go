@@ -139,10 +139,10 @@ func hasRevocation(doc *ades.Document) bool {
 }
 
 // coversRevocation reports whether a document time-stamp protects the store: its revocation data,
-// or its certificates if it has none.
+// or its certificates if it has none. It covers what its own revision and those before it added.
 func coversRevocation(t *ades.Timestamp, doc *ades.Document) bool {
 	only := hasRevocation(doc)
 	return slices.ContainsFunc(doc.Evidence, func(e ades.Evidence) bool {
-		return (!only || e.Kind != ades.EvidenceCertificate) && slices.Contains(t.Covers, e.ID())
+		return (!only || e.Kind != ades.EvidenceCertificate) && e.Revision > 0 && e.Revision <= t.PDF.Revision
 	})
 }

@@ -106,7 +106,9 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 			return nil, err
 		}
 	}
-	r.finish(ctx)
+	if err := r.finish(ctx); err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -335,7 +337,7 @@ func (r *reader) facts(f *signatureEntry) *ades.PDFFacts {
 }
 
 // finish orders the facts and relates them to each other.
-func (r *reader) finish(ctx context.Context) {
+func (r *reader) finish(ctx context.Context) error {
 	ids := make(map[string]int)
 	for _, f := range r.found {
 		if s := f.signature; s != nil {
@@ -359,7 +361,7 @@ func (r *reader) finish(ctx context.Context) {
 	if r.out.Fits() != ades.Yes {
 		r.out.Content = nil // a PDF is returned as a whole
 	}
-	r.cover()
+	return r.cover()
 }
 
 // as returns the document as of a revision.

@@ -7,6 +7,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -51,30 +52,48 @@ func conforms(t *ades.Timestamp) bool {
 }
 
 // cover lists what each document time-stamp proves to have existed: everything in the revisions up
-// to its own.
-func (r *reader) cover() {
+// to its own. A report repeats a time-stamp with every signature under it, which is charged.
+func (r *reader) cover() error {
+	const repeated = 4 << 10
+	inside := make([][]string, len(r.found))
+	for i, f := range r.found {
+		if s := f.signature; s != nil {
+			inside[i] = append([]string{s.ID}, factIDs(s)...)
+		}
+		if o := f.timestamp; o != nil {
+			inside[i] = append(append(inside[i], o.ID), factIDs(o.Signature)...)
+		}
+	}
+	evidence := make([]string, len(r.out.Evidence))
+	for i, e := range r.out.Evidence {
+		evidence[i] = e.ID()
+	}
 	for _, f := range r.found {
 		t := f.timestamp
 		if t == nil || !f.rangeOK {
 			continue
 		}
-		for _, other := range r.found {
+		signatures := int64(0)
+		for i, other := range r.found {
 			if other == f || other.end == 0 || other.end >= f.end {
 				continue
 			}
-			if s := other.signature; s != nil {
-				t.Covers = append(append(t.Covers, s.ID), factIDs(s)...)
+			if other.signature != nil {
+				signatures++
 			}
-			if o := other.timestamp; o != nil {
-				t.Covers = append(append(t.Covers, o.ID), factIDs(o.Signature)...)
+			t.Covers = append(t.Covers, inside[i]...)
+		}
+		for i, e := range r.out.Evidence {
+			if e.Revision > 0 && e.Revision <= f.revision {
+				t.Covers = append(t.Covers, evidence[i])
 			}
 		}
-		for _, e := range r.out.Evidence {
-			if e.Revision > 0 && e.Revision <= f.revision {
-				t.Covers = append(t.Covers, e.ID())
-			}
+		const word = 16 // bytes of a string beside its text
+		if err := limits.BudgetOf(r.ctx).Spend(repeated*signatures + word*int64(len(t.Covers))); err != nil {
+			return &ades.MalformedError{Format: "PDF", Err: err}
 		}
 	}
+	return nil
 }
 
 // factIDs lists the facts in a signature: evidence, and time-stamps with the facts in them.

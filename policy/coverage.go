@@ -16,7 +16,7 @@ import (
 // Layers are nested. What a valid signature of an outer layer covers is covered with everything
 // inside it; a plain archive or message is covered by the signatures of the files inside it.
 func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
-	t := &tree{facts: facts, policy: p, of: make([][]*report.Conclusion, len(facts.Layers)), passed: map[string]bool{}}
+	t := &tree{facts: facts, policy: p, of: make([][]*report.Conclusion, len(facts.Layers)), passed: map[string]bool{}, splits: make([]*division, len(facts.Layers))}
 	for _, c := range out.Signatures {
 		t.of[c.Layer] = append(t.of[c.Layer], c)
 		if c.Indication == report.TotalPassed {
@@ -35,14 +35,14 @@ func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
 		if len(t.of[i]) == 0 && !bundle(l.Document) {
 			continue // only time-stamps, or broken: never valid
 		}
-		signed, unsigned := t.split(i)
+		parts := t.split(i)
 		if l.Level == 0 {
-			out.SignedFiles, out.UnsignedFiles = files(signed), files(unsigned)
+			out.SignedFiles, out.UnsignedFiles = files(parts.signed), files(parts.unsigned)
 		}
 		if t.enclosed(i) {
 			continue
 		}
-		for _, part := range unsigned {
+		for _, part := range parts.unsigned {
 			out.Uncovered = append(out.Uncovered, describePart(l, part))
 		}
 	}
@@ -120,27 +120,37 @@ type tree struct {
 	policy *Policy
 	of     [][]*report.Conclusion // by layer
 	passed map[string]bool        // valid signatures, by key
+	splits []*division            // by layer, once known
 }
+
+// division is which relevant parts of a layer valid signatures cover, and which they do not.
+type division struct{ signed, unsigned []ades.Part }
 
 func (t *tree) key(layer int, id string) string { return strconv.Itoa(layer) + " " + id }
 
-// split divides the relevant parts into those covered by valid signatures and the others.
-func (t *tree) split(i int) (signed, unsigned []ades.Part) {
+// split divides the relevant parts of a layer. It does so once: an archive may have many entries of
+// one name, and so may the archive behind that name.
+func (t *tree) split(i int) *division {
+	if t.splits[i] != nil {
+		return t.splits[i]
+	}
+	in := new(division)
+	t.splits[i] = in
 	d := t.facts.Layers[i].Document
 	expected := slices.ContainsFunc(d.Parts, func(p ades.Part) bool { return p.Expected })
 	for _, p := range d.Parts {
 		switch {
 		case expected && !p.Expected:
 		case t.covered(i, p):
-			signed = append(signed, p)
+			in.signed = append(in.signed, p)
 		default:
-			unsigned = append(unsigned, p)
+			in.unsigned = append(in.unsigned, p)
 		}
 	}
 	if len(d.Parts) == 0 && !t.whole(i) {
-		unsigned = append(unsigned, ades.Part{})
+		in.unsigned = append(in.unsigned, ades.Part{})
 	}
-	return signed, unsigned
+	return in
 }
 
 // covered reports whether a valid signature of the layer covers the part; in a plain archive,
@@ -150,8 +160,7 @@ func (t *tree) covered(i int, p ades.Part) bool {
 	if bundle(l.Document) {
 		for k := i + 1; k < len(t.facts.Layers) && t.facts.Layers[k].Level > l.Level; k++ {
 			if in := t.facts.Layers[k]; in.Level == l.Level+1 && in.Name == p.Name && in.Document != nil {
-				_, unsigned := t.split(k)
-				return (len(t.of[k]) > 0 || bundle(in.Document)) && len(unsigned) == 0
+				return (len(t.of[k]) > 0 || bundle(in.Document)) && len(t.split(k).unsigned) == 0
 			}
 		}
 		return false

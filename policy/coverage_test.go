@@ -89,3 +89,22 @@ func TestPartial(t *testing.T) {
 		t.Errorf("nothing signed: %+v", c)
 	}
 }
+
+// TestCoverageOfOneName: archives inside one another, each with many entries of one name, are
+// judged once each. Judging the inner one for each entry would take 100^15 steps.
+func TestCoverageOfOneName(t *testing.T) {
+	facts := new(report.Facts)
+	for level := range 16 {
+		parts := make([]ades.Part, 100)
+		for i := range parts {
+			parts[i] = ades.Part{Kind: ades.FilePart, Name: "a"}
+		}
+		facts.Layers = append(facts.Layers, &report.Layer{Level: level, Name: "a", Document: &ades.Document{Format: ades.ZIP, Parts: parts}})
+	}
+	facts.Layers[0].Name = ""
+	out := new(report.Conclusions)
+	coverage(facts, Default(), out)
+	if len(out.Uncovered) != 1600 {
+		t.Errorf("%d files are uncovered, not 1600", len(out.Uncovered))
+	}
+}

@@ -114,8 +114,17 @@ func (j *judge) applyProof(d *ades.Document, since time.Time) {
 		return
 	}
 	prove := func(id string) { j.poe[id] = since }
+	type span struct {
+		first *byte
+		n     int
+	}
+	seen := map[span]bool{} // signatures share evidence, which is hashed for its id
 	evidence := func(list []ades.Evidence) {
 		for _, e := range list {
+			if len(e.Raw) == 0 || seen[span{&e.Raw[0], len(e.Raw)}] {
+				continue
+			}
+			seen[span{&e.Raw[0], len(e.Raw)}] = true
 			prove(e.ID())
 		}
 	}
@@ -173,7 +182,8 @@ type judge struct {
 	poe       map[string]time.Time
 	container ades.Format
 	stamps    map[*ades.Timestamp]*report.Conclusion
-	busy      map[string]bool // certificates whose revocation is being judged
+	latest    map[string]*ades.Timestamp // that passed and proves an object, by its id
+	busy      map[string]bool            // certificates whose revocation is being judged
 	// chains caches verdicts: thousands of signatures may be made with one certificate at one time.
 	chains map[chainKey]chainVerdict
 	proofs int // number of changes of poe
@@ -186,14 +196,13 @@ func (j *judge) document(l *report.Layer, out *report.Conclusions) {
 	for _, p := range d.Problems {
 		out.Messages = append(out.Messages, message("FC", p))
 	}
+	covering := j.covering(d)
 	for _, s := range d.Signatures {
 		c := j.signature(s)
 		c.Level = l.Levels[s.ID]
 		j.levels(c, l)
-		if s.PDF != nil {
-			// Document time-stamps are reported with the signatures that they cover.
-			c.Timestamps = append(c.Timestamps, j.covering(d, s.ID)...)
-		}
+		// Document time-stamps are reported with the signatures that they cover.
+		c.Timestamps = append(c.Timestamps, covering[s.ID]...)
 		out.Signatures = append(out.Signatures, c)
 	}
 	if len(d.Signatures) == 0 {
@@ -211,13 +220,19 @@ func (j *judge) levels(c *report.Conclusion, l *report.Layer) {
 	}
 }
 
-func (j *judge) covering(d *ades.Document, id string) []*report.Conclusion {
-	var out []*report.Conclusion
+// covering are the verdicts on the document time-stamps over each signature, by its id.
+func (j *judge) covering(d *ades.Document) map[string][]*report.Conclusion {
+	out := make(map[string][]*report.Conclusion, len(d.Signatures))
+	for _, s := range d.Signatures {
+		if s.PDF != nil {
+			out[s.ID] = nil
+		}
+	}
 	for _, t := range d.Timestamps {
-		for _, c := range t.Covers {
-			if c == id {
-				out = append(out, j.stamps[t])
-				break
+		n := j.stamps[t]
+		for _, id := range t.Covers {
+			if list, is := out[id]; is && (len(list) == 0 || list[len(list)-1] != n) {
+				out[id] = append(list, n)
 			}
 		}
 	}
@@ -232,7 +247,7 @@ func (j *judge) timestamps(d *ades.Document) {
 		all = stampsOf(s, all)
 	}
 	sort.SliceStable(all, func(a, b int) bool { return all[a].Time.After(all[b].Time) })
-	j.stamps = make(map[*ades.Timestamp]*report.Conclusion, len(all))
+	j.stamps, j.latest = make(map[*ades.Timestamp]*report.Conclusion, len(all)), map[string]*ades.Timestamp{}
 	for _, t := range all {
 		c := j.timestamp(t)
 		j.stamps[t] = c
@@ -243,6 +258,9 @@ func (j *judge) timestamps(d *ades.Document) {
 			if old, ok := j.poe[id]; !ok || t.Time.Before(old) {
 				j.poe[id] = t.Time
 				j.proofs++
+			}
+			if j.latest[id] == nil {
+				j.latest[id] = t
 			}
 		}
 	}

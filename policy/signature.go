@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -264,15 +263,9 @@ func (j *judge) evidenceUntil(c *report.Conclusion, ch chainVerdict) {
 	if ch.leaf != nil {
 		c.ValidUntil = ch.leaf.NotAfter
 	}
-	var last time.Time
-	for t, n := range j.stamps {
-		if n.Indication != report.Passed || t.Kind == ades.ContentTimestamp || !covers(t, c.ID) || t.Time.Before(last) {
-			continue
-		}
+	if t := j.latest[c.ID]; t != nil {
 		if cert := j.facts.Certificates[ades.FactID(t.Signature.SigningCertificate)]; cert != nil {
-			last, c.ValidUntil = t.Time, cert.NotAfter
+			c.ValidUntil = cert.NotAfter
 		}
 	}
 }
-
-func covers(t *ades.Timestamp, id string) bool { return slices.Contains(t.Covers, id) }

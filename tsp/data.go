@@ -179,6 +179,9 @@ func (d *Data) evidence(f cms.Element) error {
 	if err != nil {
 		return err
 	}
+	if len(d.Tokens)+len(list) > limits.Tokens {
+		return finding.StampTokensTooMany.New(limits.Tokens)
+	}
 	for _, one := range list {
 		parts, err := one.Children()
 		if err != nil || len(parts) == 0 {

@@ -12,6 +12,7 @@ import (
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldsig"
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 // partsOf writes the parts of a document as one line.
@@ -260,5 +261,40 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	if _, err := Read(ctx, bytes.NewReader([]byte("<r>"+strings.Repeat("<a/>", 100_000)+"</r>")), ades.ReadOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestOneManifestManyTimes: the entries of a manifest are paid for with every reference to it.
+func TestOneManifestManyTimes(t *testing.T) {
+	const (
+		method    = `<DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue>AAAA</DigestValue></Reference>`
+		reference = `<Reference URI="#m" Type="` + ds + `Manifest">` + method
+		entry     = `<Reference URI="a.txt">` + method
+		info      = `<CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/>`
+	)
+	doc := `<Signature xmlns="` + ds + `"><SignedInfo>` + info + strings.Repeat(reference, 300) + `</SignedInfo><SignatureValue>AAAA</SignatureValue>` +
+		`<Object><Manifest Id="m">` + strings.Repeat(entry, 300) + `</Manifest></Object></Signature>`
+	b := limits.NewBudget(32 << 20)
+	out, err := Read(limits.WithBudget(t.Context(), b), strings.NewReader(doc), ades.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(out.Parts); !b.Exceeded() || !ades.Fatal(out.Signatures[0].Problems) || n > 40_000 {
+		t.Errorf("%d entries were read", n)
+	}
+}
+
+// TestLongNameAmongManyFiles: the name in a reference is decoded once, and not for every file.
+func TestLongNameAmongManyFiles(t *testing.T) {
+	o := outside{files: make([]ades.File, 5000)}
+	for i := range o.files {
+		o.files[i].Name = fmt.Sprint(i)
+	}
+	start := yardstick.Processor()
+	if f, err := o.find(&xmldsig.Reference{URI: strings.Repeat("%41", 100_000)}); f != nil || err != nil {
+		t.Errorf("found %v, %v", f, err)
+	}
+	if d := yardstick.Processor() - start; d > yardstick.Second()/2 {
+		t.Errorf("took %v", d)
 	}
 }

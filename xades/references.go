@@ -12,6 +12,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -45,9 +46,10 @@ func (o outside) find(r *xmldsig.Reference) (*ades.File, error) {
 		return o.resolve(r.URI), nil
 	}
 	var found *ades.File
+	wanted := names(r.URI)
 	for i := range o.files {
 		f := &o.files[i]
-		if f.Name == "" || !slices.Contains(names(r.URI), f.Name) {
+		if f.Name == "" || !slices.Contains(wanted, f.Name) {
 			continue
 		}
 		if found != nil && found.Name != f.Name {
@@ -298,10 +300,12 @@ func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 func text(n *xmldom.Node) string { return strings.TrimSpace(n.Text()) }
 
 // manifest checks the entries of a ds:Manifest. What an entry refers to is signed through the
-// manifest, so a mismatch is as serious as one of a direct reference.
+// manifest, so a mismatch is as serious as one of a direct reference. Every entry is charged: a
+// thousand references of a thousand signatures may be to one manifest.
 func (s *sigReader) manifest(n *xmldom.Node) {
+	const each = 1 << 10 // with what a report says of an entry
 	for i, e := range n.Children(ds, "Reference") {
-		if i >= xmldsig.MaxReferences {
+		if i >= xmldsig.MaxReferences || limits.BudgetOf(s.ctx).Spend(each) != nil || s.ctx.Err() != nil {
 			s.problem(finding.XMLManifestTooLong, n, xmldsig.MaxReferences)
 			return
 		}

@@ -331,6 +331,9 @@ var (
 	NoStampToken = row("TIMESTAMP_NO_TOKEN", Error,
 		"not a time-stamp token",
 		"non è una marca temporale")
+	StampTokensTooMany = row("TIMESTAMP_TOKENS_TOO_MANY", Error,
+		"more than {} time-stamps of one file",
+		"più di {} marche temporali di un solo file")
 	MIMENoType = row("MIME_NO_TYPE", Error,
 		"no media type",
 		"manca il tipo di contenuto")

@@ -20,6 +20,9 @@ const (
 	CMSAttributes = 1024
 	// CounterSignatures is how deep counter-signatures may nest.
 	CounterSignatures = 8
+	// CounterSigned is how many signatures are counter-signed at once: for each the whole document
+	// is read and written again.
+	CounterSigned = 100
 	// CMSPadding is how many zeros or line breaks may follow a SignedData.
 	CMSPadding = 4096
 	// Armour is the largest PEM or base64 document that is decoded in memory.
@@ -28,6 +31,8 @@ const (
 	TimestampResponse = 1 << 20
 	// Token is the largest time-stamp token that is read from a file.
 	Token = 64 << 20
+	// Tokens is how many time-stamps a time-stamped file may have: each covers all before it.
+	Tokens = 256
 	// TimestampRequest is the largest request a responder reads.
 	TimestampRequest = 64 << 10
 	// OCSPRequest is the largest OCSP request a responder reads.

@@ -72,7 +72,12 @@ func Multipart(head []byte) bool {
 func ParseEntity(raw []byte) (*Entity, error) {
 	e := &Entity{Raw: raw, fields: map[string][]string{}}
 	rest := raw
-	name := ""
+	name, value := "", []byte(nil) // of the field that is being read
+	end := func() {
+		if name != "" {
+			e.fields[name] = append(e.fields[name], string(value))
+		}
+	}
 	for {
 		line, after, ok := bytes.Cut(rest, []byte("\n"))
 		if !ok && len(line) == 0 {
@@ -85,21 +90,20 @@ func ParseEntity(raw []byte) (*Entity, error) {
 		}
 		e.doubt(doubtful(line, name == ""))
 		if line[0] == ' ' || line[0] == '\t' { // a fold is the line break alone (RFC 5322, 2.2.3)
-			if list := e.fields[name]; len(list) > 0 {
-				list[len(list)-1] += string(line)
-			}
+			value = append(value, line...)
 			continue
 		}
-		key, value, found := strings.Cut(string(line), ":")
+		end()
+		key, text, found := bytes.Cut(line, []byte(":"))
 		if !found || len(e.fields) > 256 {
 			return nil, fmt.Errorf("no header line: %.40q", line)
 		}
-		name = strings.ToLower(strings.TrimSpace(key))
-		e.fields[name] = append(e.fields[name], value)
+		name, value = strings.ToLower(strings.TrimSpace(string(key))), append(value[:0], text...)
 		if !ok {
 			return nil, finding.MIMENoHeaderEnd.New()
 		}
 	}
+	end()
 	e.Body = rest
 	for _, f := range []string{"content-type", "content-transfer-encoding"} {
 		if len(e.fields[f]) > 1 {
@@ -206,7 +210,7 @@ func withoutComments(text string) (out string, doubt bool) {
 		return text, false
 	}
 	var b strings.Builder
-	quoted, depth := false, 0
+	quoted, depth, parameters := false, 0, false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
@@ -214,13 +218,14 @@ func withoutComments(text string) (out string, doubt bool) {
 			if i++; depth == 0 {
 				b.WriteByte(c)
 				b.WriteByte(text[i])
+				parameters = parameters || text[i] == ';'
 			}
 			doubt = doubt || depth > 0
 			continue
 		case c == '"' && depth == 0:
 			quoted = !quoted
 		case c == '(' && !quoted:
-			doubt = doubt || depth == 0 && strings.Contains(b.String(), ";")
+			doubt = doubt || depth == 0 && parameters
 			depth++
 			continue
 		case c == ')' && !quoted && depth > 0:
@@ -232,6 +237,7 @@ func withoutComments(text string) (out string, doubt bool) {
 		switch {
 		case depth == 0:
 			b.WriteByte(c)
+			parameters = parameters || c == ';'
 		case strings.IndexByte(";=/\"", c) >= 0:
 			doubt = true
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 const sample = "MIME-Version: 1.0\r\nContent-Type: multipart/signed;\r\n boundary=\"b\"\r\n\r\nThis is a message.\r\n--b\r\nContent-Type: text/plain\r\n\r\nhello\r\n--b\r\nContent-Type: x/y; name=s\r\nContent-Transfer-Encoding: base64\r\n\r\naGk=\r\n--b--\r\n"
@@ -112,4 +114,21 @@ func FuzzFiles(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLongFields: a field of many lines, or of many comments, is read in linear time.
+func TestLongFields(t *testing.T) {
+	const field = "Content-Type: text/plain"
+	for name, text := range map[string]string{
+		"lines":    field + strings.Repeat("\n ", 1_000_000),
+		"comments": field + strings.Repeat("()", 1_000_000),
+	} {
+		start := yardstick.Processor()
+		if e, err := ParseEntity([]byte(text + "\n\n")); err != nil || e.Type != "text/plain" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if d := yardstick.Processor() - start; d > 2*yardstick.Second() {
+			t.Errorf("%s: took %v", name, d)
+		}
+	}
 }
