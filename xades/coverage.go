@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pkix"
@@ -463,7 +464,7 @@ func (p *partition) element(n *xmldom.Node) {
 			if a.Name.Space == xmlSpace && p.expected != nil && n != p.expected && n.Contains(p.expected) {
 				p.wanted.note(p.ids, func() string { return n.Path() + "/@" + a.Name.QName }, p.inherited())
 			}
-			if !a.IsID() || strings.ContainsAny(a.Value, " \t\r\n") {
+			if !a.IsID() || strings.ContainsFunc(a.Value, unicode.IsSpace) {
 				p.content(func() string { return n.Path() + "/@" + a.Name.QName }, p.described(n, a, func(said string) bool { return said == a.Value }))
 			}
 		}
@@ -543,10 +544,12 @@ func (p *partition) part(n *xmldom.Node) {
 // object handles a ds:Object. The qualifying properties belong to the signature, and so do a
 // manifest and signature properties that are signed. The rest is content.
 func (p *partition) object(n *xmldom.Node) {
+	by := p.covering().nodes
+	if len(by.sigs) == 0 {
+		p.attributes(n, signatureShapes[ds]["Object"])
+	}
 	for _, a := range n.Attrs() {
-		differs := p.described(n, a, func(said string) bool { return said != a.Value })
-		known := a.IsID() || a.Name.Space == "" && (a.Name.Local == "MimeType" || a.Name.Local == "Encoding")
-		if by := p.covering().nodes; !known && len(by.sigs) == 0 || len(differs.sigs) > 0 {
+		if differs := p.described(n, a, func(said string) bool { return said != a.Value }); len(differs.sigs) > 0 {
 			p.content(func() string { return n.Path() + "/@" + a.Name.QName }, by)
 		}
 	}

@@ -221,6 +221,42 @@ func TestTextNobodySigned(t *testing.T) {
 	}
 }
 
+// TestAttributesNobodySigned: the unsigned attributes of a signature are words, or lists that mean
+// something there, and not a sentence.
+func TestAttributesNobodySigned(t *testing.T) {
+	p := adestest.Must(t, clock)
+	doc := string(sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
+	const (
+		xsi = `xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation=`
+		exc = `<c:InclusiveNamespaces xmlns:c="http://www.w3.org/2001/10/xml-exc-c14n#" PrefixList=`
+	)
+	for with, want := range map[string]bool{
+		`<ds:Object MimeType="text/xml; charset=UTF-8" Encoding="urn:e" Id="o">`: false,
+		`<ds:Object MimeType="pay 900 to Carlo">`:                                true,
+		`<ds:Object MimeType="text/xml; a=&quot;pay 900&quot;">`:                 true,
+		`<ds:Object Encoding="pay 900 to Carlo">`:                                true,
+		`<ds:Object Id="pay 900 to Carlo">`:                                      true,
+		`<ds:Object Id="pay` + "\u00a0" + `900">`:                                true,
+		`<ds:Object ` + xsi + `"` + ds + ` xmldsig.xsd">`:                        false,
+		`<ds:Object ` + xsi + `"pay 900 to Carlo">`:                              true,
+		exc + `"ds #default"/><ds:Object>`:                                       true, // out of place
+	} {
+		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "<ds:Object>", with, 1)), nil)); got != want {
+			t.Errorf("%s: uncovered %v", with, got)
+		}
+	}
+	for with, want := range map[string]bool{
+		exc + `"ds #default"/>`:                         false,
+		exc + `"pay 900 to Carlo"/>`:                    true,
+		"<ds:KeyName>pay_900</ds:KeyName>":              false,
+		"<ds:KeyName>pay\u00a0900\u2003to</ds:KeyName>": true,
+	} {
+		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "</ds:KeyInfo>", with+"</ds:KeyInfo>", 1)), nil)); got != want {
+			t.Errorf("%s: uncovered %v", with, got)
+		}
+	}
+}
+
 // TestBudget: what a document may hold in memory is bounded, and too much is a
 // fact about the document.
 func TestBudget(t *testing.T) {

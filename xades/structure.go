@@ -1,9 +1,13 @@
 package xades
 
 import (
+	"maps"
+	"mime"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
@@ -124,12 +128,18 @@ func shapeOf(n *xmldom.Node) (shape, bool) {
 
 var (
 	numberForm = regexp.MustCompile(`^\s*-?[0-9]+\s*$`)
-	tokenForm  = regexp.MustCompile(`^\s*\S{0,256}\s*$`)
 	rdnForm    = regexp.MustCompile(`(?i)(?:^|[,;+/])\s*(?:CN|C|O|OU|L|ST|S|T|SN|G|GN|DC|UID|E|EMAIL|EMAILADDRESS|STREET|TITLE|SURNAME|GIVENNAME|SERIALNUMBER|INITIALS|ORGANIZATIONIDENTIFIER|POSTALCODE|DNQUALIFIER|(?:OID\.)?[0-9]+(?:\.[0-9]+)+)\s*=`)
 )
 
-// maxName bounds an unsigned distinguished name in a signature.
-const maxName = 1024
+// maxName bounds an unsigned distinguished name in a signature, and maxToken a word.
+const (
+	maxName  = 1024
+	maxToken = 256
+)
+
+func isToken(text string) bool {
+	return isWord(text) && utf8.RuneCountInString(strings.TrimSpace(text)) <= maxToken
+}
 
 // allows reports whether the element may contain a text unsigned. In a counter-signature such text
 // is signed by that signature.
@@ -140,11 +150,11 @@ func (p *partition) allows(s shape, n *xmldom.Node) bool {
 	case numberText:
 		return numberForm.MatchString(n.Data)
 	case tokenText:
-		return tokenForm.MatchString(n.Data) || p.countersigned(n)
+		return isToken(n.Data) || p.countersigned(n)
 	case nameText:
 		text := strings.TrimSpace(n.Data)
 		at := rdnForm.FindStringIndex(text)
-		return tokenForm.MatchString(text) || at != nil && at[0] == 0 && len(text) <= maxName || p.countersigned(n)
+		return isToken(text) || at != nil && at[0] == 0 && len(text) <= maxName || p.countersigned(n)
 	case holderText:
 		return p.holder(strings.TrimSpace(n.Data)) || p.countersigned(n)
 	case freeText:
@@ -175,7 +185,7 @@ var base64Bytes = func() (t [256]bool) {
 // holder reports whether a text is the name of the holder of a certificate in the signatures, or a
 // token for a key.
 func (p *partition) holder(text string) bool {
-	if !strings.Contains(text, "=") && tokenForm.MatchString(text) {
+	if !strings.Contains(text, "=") && isToken(text) {
 		return true
 	}
 	return len(text) <= maxName && p.spend(256*len(p.subjects())) && slices.ContainsFunc(p.subjects(), func(n pkix.Name) bool { return n.Wrote(text) })
@@ -201,12 +211,50 @@ func describesPolicy(n *xmldom.Node) bool {
 // attributes handles the attributes of an uncovered element of a signature.
 func (p *partition) attributes(n *xmldom.Node, s shape) {
 	for _, a := range n.Attrs() {
-		known := a.IsID() || a.Name.Space == "" && slices.Contains(s.attrs, a.Name.Local)
-		if a.Name.Space == "http://www.w3.org/2001/XMLSchema-instance" && a.Name.Local == "schemaLocation" {
-			continue
-		}
-		if !known || a.Name.Local != "PrefixList" && strings.ContainsAny(strings.TrimSpace(a.Value), " \t\r\n") {
+		if !s.says(n, a) {
 			p.content(func() string { return n.Path() + "/@" + a.Name.QName }, set{})
 		}
 	}
+}
+
+// says reports whether an uncovered element of a signature may have an attribute: single words, and
+// lists of words that mean something at their place.
+func (s shape) says(n *xmldom.Node, a xmldom.Attr) bool {
+	switch {
+	case a.Name.Space == "http://www.w3.org/2001/XMLSchema-instance" && a.Name.Local == "schemaLocation":
+		words := strings.Fields(a.Value) // namespaces, each with its schema
+		for i := 0; i < len(words); i += 2 {
+			if !inScope(n, func(b xmldom.Binding) bool { return b.URI == words[i] }) {
+				return false
+			}
+		}
+		return true
+	case a.IsID():
+		return isWord(a.Value)
+	case a.Name.Space != "" || !slices.Contains(s.attrs, a.Name.Local):
+		return false
+	case a.Name.Local == "PrefixList":
+		return !slices.ContainsFunc(strings.Fields(a.Value), func(prefix string) bool {
+			return prefix != "#default" && !inScope(n, func(b xmldom.Binding) bool { return b.Prefix == prefix })
+		})
+	case a.Name.Local == "MimeType": // with a charset, for instance
+		_, parameters, err := mime.ParseMediaType(a.Value)
+		return isWord(a.Value) || err == nil && !slices.ContainsFunc(slices.Collect(maps.Values(parameters)), func(v string) bool { return !isWord(v) })
+	}
+	return isWord(a.Value)
+}
+
+// inScope reports whether a matching namespace declaration is in scope.
+func inScope(n *xmldom.Node, match func(xmldom.Binding) bool) bool {
+	for ; n != nil; n = n.Parent {
+		if slices.ContainsFunc(n.Bindings(), match) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWord reports whether a text has no white space inside.
+func isWord(text string) bool {
+	return !strings.ContainsFunc(strings.TrimSpace(text), unicode.IsSpace)
 }
