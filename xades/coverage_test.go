@@ -191,8 +191,8 @@ func TestGivenBeside(t *testing.T) {
 	}
 }
 
-// TestTextNobodySigned: in a signature free text stands where a counter-signature signs it, or
-// describes a stored policy, and not where somebody put the names of these around it.
+// TestTextNobodySigned: in a signature free text stands where a counter-signature signs it, and not
+// where somebody put the names of one around it.
 func TestTextNobodySigned(t *testing.T) {
 	p := adestest.Must(t, clock)
 	doc := string(sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
@@ -203,17 +203,23 @@ func TestTextNobodySigned(t *testing.T) {
 	const (
 		city  = `<xades:SignedProperties><xades:SignedSignatureProperties><xades:SignatureProductionPlace><xades:City>pay 900 to Carlo</xades:City></xades:SignatureProductionPlace></xades:SignedSignatureProperties></xades:SignedProperties>`
 		space = ` xmlns:x="http://uri.etsi.org/01903/v1.4.1#" xmlns:xades="` + ns132 + `"`
-		about = `<x:SPDocSpecification` + space + `><xades:Identifier>urn:p</xades:Identifier><xades:Description>pay 900 to Carlo</xades:Description></x:SPDocSpecification>`
+		about = `<x:SPDocSpecification` + space + `><xades:Identifier>urn:p</xades:Identifier></x:SPDocSpecification>`
 	)
+	store := func(about string) string {
+		return `<x:SignaturePolicyStore` + space + `>` + about + `</x:SignaturePolicyStore>`
+	}
 	for name, tt := range map[string]struct {
 		doc  string
 		want bool
 	}{
 		"nothing":                       {doc, false},
-		"a policy":                      {unsigned(`<x:SignaturePolicyStore` + space + `>` + about + `</x:SignaturePolicyStore>`), false},
+		"a policy":                      {unsigned(store(about)), false},
+		"a described policy":            {unsigned(store(strings.Replace(about, "</xades:Identifier>", "</xades:Identifier><xades:Description>pay 900 to Carlo</xades:Description>", 1))), true},
+		"a policy with an attribute":    {unsigned(store(strings.Replace(about, "<xades:Identifier", `<xades:Identifier note="pay 900 to Carlo"`, 1))), true},
+		"a policy that is a role":       {unsigned(store(strings.Replace(about, "urn:p", `<xades:ClaimedRole>pay 900 to Carlo</xades:ClaimedRole>`, 1))), true},
 		"a counter-signature of nobody": {unsigned(`<xades:CounterSignature>` + city + `</xades:CounterSignature>`), true},
 		"what it signs, of nobody":      {unsigned(`<xades:CounterSignature><ds:SignedInfo><ds:Reference><ds:Transforms><ds:Transform Algorithm="x"><ds:XPath>pay 900 to Carlo</ds:XPath></ds:Transform></ds:Transforms></ds:Reference></ds:SignedInfo></xades:CounterSignature>`), true},
-		"a policy in the key":           {strings.Replace(doc, "</ds:KeyInfo>", about+"</ds:KeyInfo>", 1), true},
+		"a policy in the key":           {strings.Replace(doc, "</ds:KeyInfo>", `<xades:UnsignedSignatureProperties`+space+`>`+store(strings.Replace(about, "urn:p", "pay 900 to Carlo", 1))+"</xades:UnsignedSignatureProperties></ds:KeyInfo>", 1), true},
 	} {
 		if got := uncovered(readBack(t, []byte(tt.doc), nil)); got != tt.want {
 			t.Errorf("%s: uncovered %v", name, got)

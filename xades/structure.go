@@ -191,21 +191,10 @@ func (p *partition) holder(text string) bool {
 	return len(text) <= maxName && p.spend(256*len(p.subjects())) && slices.ContainsFunc(p.subjects(), func(n pkix.Name) bool { return n.Wrote(text) })
 }
 
-// countersigned reports whether a counter-signature signs a node in a signature, or it describes a
-// policy stored beside one.
+// countersigned reports whether a counter-signature signs a node in a signature.
 func (p *partition) countersigned(n *xmldom.Node) bool {
 	p.spend(len(p.counters))
-	return describesPolicy(n) || slices.ContainsFunc(p.counters, func(g *xmldsig.Region) bool { return g.Holds(n) })
-}
-
-// describesPolicy reports whether a node is in the SPDocSpecification of a SignaturePolicyStore.
-func describesPolicy(n *xmldom.Node) bool {
-	for ; n != nil && n.Kind != xmldom.DocumentNode; n = n.Parent {
-		if up := n.Parent; n.Kind == xmldom.Element && n.Name.Local == "SPDocSpecification" {
-			return up.Kind == xmldom.Element && up.Name.Local == "SignaturePolicyStore" && up.Parent.Kind == xmldom.Element && up.Parent.Name.Local == "UnsignedSignatureProperties"
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.counters, func(g *xmldsig.Region) bool { return g.Holds(n) })
 }
 
 // attributes handles the attributes of an uncovered element of a signature.
