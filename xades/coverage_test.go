@@ -213,6 +213,8 @@ func TestTextNobodySigned(t *testing.T) {
 		want bool
 	}{
 		"nothing":                       {doc, false},
+		"a sentence in base64":          {strings.Replace(doc, "</ds:X509Data>", "<ds:X509SKI>pay 900 to Carlo</ds:X509SKI></ds:X509Data>", 1), true},
+		"lines of base64":               {strings.Replace(doc, "</ds:X509Data>", "<ds:X509SKI>\n "+strings.Repeat(strings.Repeat("AAAA", 8)+"\n  ", 2)+"AA==\n</ds:X509SKI></ds:X509Data>", 1), false},
 		"a policy":                      {unsigned(store(about)), false},
 		"a described policy":            {unsigned(store(strings.Replace(about, "</xades:Identifier>", "</xades:Identifier><xades:Description>pay 900 to Carlo</xades:Description>", 1))), true},
 		"a policy with an attribute":    {unsigned(store(strings.Replace(about, "<xades:Identifier", `<xades:Identifier note="pay 900 to Carlo"`, 1))), true},
