@@ -50,7 +50,7 @@ type partition struct {
 	// page: a browser may render the document, whose text is source.
 	page   bool
 	source string
-	// subjects are the names in the certificates of the signatures.
+	// subjects are the names that a key may have in the document.
 	subjects func() []pkix.Name
 	// infos are the SignedInfo elements.
 	infos map[*xmldom.Node]int

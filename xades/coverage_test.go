@@ -3,6 +3,7 @@ package xades
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -261,6 +262,26 @@ func TestAttributesNobodySigned(t *testing.T) {
 	} {
 		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "</ds:KeyInfo>", with+"</ds:KeyInfo>", 1)), nil)); got != want {
 			t.Errorf("%s: uncovered %v", with, got)
+		}
+	}
+}
+
+// TestNameOfStranger: a key may have the name of the signer or of the issuer, and not one in a
+// certificate that anybody put beside it.
+func TestNameOfStranger(t *testing.T) {
+	p := adestest.Must(t, clock)
+	a := p.Actor(t, "p256")
+	doc := string(sign(t, a, []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
+	stranger := p.Actor(t, "good").Certificate
+	doc = strings.Replace(doc, "</xades:QualifyingProperties>", `<xades:UnsignedProperties><xades:UnsignedSignatureProperties><xades:CertificateValues><xades:EncapsulatedX509Certificate>`+
+		base64.StdEncoding.EncodeToString(stranger.Raw)+`</xades:EncapsulatedX509Certificate></xades:CertificateValues></xades:UnsignedSignatureProperties></xades:UnsignedProperties></xades:QualifyingProperties>`, 1)
+	for name, want := range map[string]bool{
+		a.Certificate.Subject.String(): false,
+		a.Certificate.Issuer.String():  false,
+		stranger.Subject.String():      true,
+	} {
+		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "</ds:KeyInfo>", "<ds:KeyName>"+name+"</ds:KeyName></ds:KeyInfo>", 1)), nil)); got != want {
+			t.Errorf("%s: uncovered %v", name, got)
 		}
 	}
 }

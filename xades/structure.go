@@ -23,7 +23,7 @@ const (
 	numberText
 	tokenText  // no white space: a time, a URI
 	nameText   // of an authority: a distinguished name or a token
-	holderText // of a person or a key: the name in a certificate of the signature, or a token
+	holderText // of a person or a key: the name of the signer or the issuer, or a token
 	freeText
 )
 
@@ -194,8 +194,7 @@ var base64Bytes = func() (t [256]bool) {
 	return t
 }()
 
-// holder reports whether a text is the name of the holder of a certificate in the signatures, or a
-// token for a key.
+// holder reports whether a text is the name of a signer or of the issuer, or a token for a key.
 func (p *partition) holder(text string) bool {
 	if !strings.Contains(text, "=") && isToken(text) {
 		return true
