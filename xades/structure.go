@@ -1,8 +1,6 @@
 package xades
 
 import (
-	"maps"
-	"mime"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,9 +77,8 @@ var signatureShapes = func() map[string]shapes {
 			MimeType Encoding Organization ExplicitText SigPolicyQualifier CommitmentTypeQualifier SignedAssertion`)
 	dsig := shapes{}.
 		with(noText, "", `Signature SignedInfo Transforms KeyInfo KeyValue RSAKeyValue DSAKeyValue X509Data X509IssuerSerial PGPData SPKIData
-			Manifest SignatureProperties`).
+			Manifest SignatureProperties Object`).
 		with(noText, "Target", "SignatureProperty").
-		with(noText, "MimeType Encoding", "Object").
 		with(noText, "Algorithm", "CanonicalizationMethod SignatureMethod DigestMethod Transform").
 		with(noText, "URI Type", "Reference RetrievalMethod").
 		with(octetText, "", `SignatureValue DigestValue Modulus Exponent P Q G Y J Seed PgenCounter X509Certificate X509CRL X509SKI
@@ -237,9 +234,6 @@ func (s shape) says(n *xmldom.Node, a xmldom.Attr) bool {
 		return !slices.ContainsFunc(strings.Fields(a.Value), func(prefix string) bool {
 			return prefix != "#default" && !inScope(n, func(b xmldom.Binding) bool { return b.Prefix == prefix })
 		})
-	case a.Name.Local == "MimeType": // with a charset, for instance
-		_, parameters, err := mime.ParseMediaType(a.Value)
-		return isWord(a.Value) || err == nil && !slices.ContainsFunc(slices.Collect(maps.Values(parameters)), func(v string) bool { return !isWord(v) })
 	}
 	return isWord(a.Value)
 }
