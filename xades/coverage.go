@@ -33,6 +33,12 @@ type signedRegion struct {
 	format map[string]string // MimeType, Encoding
 }
 
+// counter is a region that a counter-signature signs.
+type counter struct {
+	by     *xmldom.Node // the counter-signature
+	region *xmldsig.Region
+}
+
 // partition walks a document once and assigns its content to the signatures that cover it. Content
 // is every element, attribute, text, instruction and text-splitting comment, except for the
 // signatures themselves.
@@ -55,7 +61,7 @@ type partition struct {
 	// infos are the SignedInfo elements.
 	infos map[*xmldom.Node]int
 	// counters are what counter-signatures sign, their SignedInfo included.
-	counters []*xmldsig.Region
+	counters []counter
 
 	full, text, comment []int // number of open regions of each signature
 	now                 *sets // coverage at the current node; nil if it changed

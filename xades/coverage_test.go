@@ -265,6 +265,34 @@ func TestAttributesNobodySigned(t *testing.T) {
 	}
 }
 
+// TestTextOfCounterSigner: a counter-signature signs the text in itself, and not one beside it that
+// its references are to: that would be taken for a statement of the signer.
+func TestTextOfCounterSigner(t *testing.T) {
+	p := adestest.Must(t, clock)
+	doc := string(sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
+	const (
+		role    = `<xades:SignerRole Id="x"><xades:ClaimedRoles><xades:ClaimedRole>pay 900 to Carlo</xades:ClaimedRole></xades:ClaimedRoles></xades:SignerRole>`
+		counter = `<xades:CounterSignature><ds:Signature><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="` + xmldsig.ExcC14N + `"/><ds:SignatureMethod Algorithm="urn:m"/><ds:Reference URI="#x"><ds:Transforms>` +
+			transformExclusive + `</ds:Transforms><ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><ds:DigestValue>AA==</ds:DigestValue></ds:Reference></ds:SignedInfo><ds:SignatureValue>AA==</ds:SignatureValue>` +
+			`<ds:Object><xades:QualifyingProperties>@</xades:QualifyingProperties></ds:Object></ds:Signature></xades:CounterSignature>`
+	)
+	for name, tt := range map[string]struct {
+		unsigned string
+		want     bool
+	}{
+		"in it":                       {strings.Replace(counter, "@", role, 1), false},
+		"in it, and it does not sign": {strings.Replace(strings.Replace(counter, "#x", "#y", 1), "@", role, 1), true},
+		"beside it":                   {strings.Replace(counter, "@", "", 1) + role, true},
+		"all but itself":              {strings.NewReplacer("@", "", "#x", "", transformExclusive, transformEnveloped).Replace(counter) + role, true},
+	} {
+		signed := strings.Replace(doc, "</xades:QualifyingProperties>", `<xades:UnsignedProperties><xades:UnsignedSignatureProperties>`+tt.unsigned+
+			`</xades:UnsignedSignatureProperties></xades:UnsignedProperties></xades:QualifyingProperties>`, 1)
+		if got := uncovered(readBack(t, []byte(signed), nil)); got != tt.want {
+			t.Errorf("%s: uncovered %v", name, got)
+		}
+	}
+}
+
 // TestNameOfStranger: a key may have the name of the signer or of the issuer, and not one in a
 // certificate that anybody put beside it.
 func TestNameOfStranger(t *testing.T) {

@@ -32,9 +32,9 @@ func (r *reader) parts(element string) error {
 		}
 	}
 	for _, c := range r.counters {
-		p.counters = append(p.counters, &xmldsig.Region{Set: xmldsig.NodeSet{Apex: c.x.SignedInfo}})
+		p.counters = append(p.counters, counter{c.x.Node, &xmldsig.Region{Set: xmldsig.NodeSet{Apex: c.x.SignedInfo}}})
 		for _, g := range c.regions {
-			p.counters = append(p.counters, g.region)
+			p.counters = append(p.counters, counter{c.x.Node, g.region})
 		}
 	}
 	var missing error

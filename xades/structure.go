@@ -199,10 +199,11 @@ func (p *partition) holder(text string) bool {
 	return len(text) <= maxName && p.spend(256*len(p.subjects())) && slices.ContainsFunc(p.subjects(), func(n pkix.Name) bool { return n.Wrote(text) })
 }
 
-// countersigned reports whether a counter-signature signs a node in a signature.
+// countersigned reports whether a node is in a counter-signature that signs it. What it signs beside
+// itself would be taken for a statement of the signer, and a counter-signer may be anybody.
 func (p *partition) countersigned(n *xmldom.Node) bool {
 	p.spend(len(p.counters))
-	return slices.ContainsFunc(p.counters, func(g *xmldsig.Region) bool { return g.Holds(n) })
+	return slices.ContainsFunc(p.counters, func(c counter) bool { return c.by.Contains(n) && c.region.Holds(n) })
 }
 
 // attributes handles the attributes of an uncovered element of a signature.
