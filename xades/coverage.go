@@ -443,6 +443,7 @@ func (p *partition) element(n *xmldom.Node) {
 		p.children(n, true, p.visit)
 		return
 	case n.Is(ds, "Signature"):
+		p.sentences(n, p.covering().nodes)
 		if len(p.covering().nodes.sigs) == 0 {
 			p.attributes(n, shape{})
 		}
@@ -461,11 +462,13 @@ func (p *partition) element(n *xmldom.Node) {
 		}
 		if !p.plain { // in a plain document no value depends on what is left out
 			p.values(n, by, true)
+			p.sentences(n, by)
 		}
 	case !p.holders[n]:
 		p.content(n.Path, set{}) // and everything below it
 		return
 	default:
+		p.sentences(n, by)
 		for _, a := range n.Attrs() {
 			if a.Name.Space == xmlSpace && p.expected != nil && n != p.expected && n.Contains(p.expected) {
 				p.wanted.note(p.ids, func() string { return n.Path() + "/@" + a.Name.QName }, p.inherited())
@@ -532,6 +535,7 @@ func (p *partition) structure(n *xmldom.Node) {
 func (p *partition) part(n *xmldom.Node) {
 	s, known := shapeOf(n)
 	covered := len(p.covering().nodes.sigs) > 0
+	p.sentences(n, p.covering().nodes)
 	switch {
 	case !known && !covered:
 		p.content(n.Path, set{})

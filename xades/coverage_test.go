@@ -293,6 +293,26 @@ func TestTextOfCounterSigner(t *testing.T) {
 	}
 }
 
+// TestNamespaceNobodySigned: a declaration that no name uses is left out of the digest, and a
+// sentence in it can be read.
+func TestNamespaceNobodySigned(t *testing.T) {
+	p := adestest.Must(t, clock)
+	a := p.Actor(t, "p256")
+	doc := string(sign(t, a, []ades.File{file("a.xml", `<r><a Id="x">100</a></r>`)}, Options{SignElement: "x"}))
+	for uri, want := range map[string]bool{"urn:x": false, "pay 900 to Carlo": true} {
+		for _, at := range []string{"<r", "<a", "<ds:Signature", "<ds:KeyInfo", "<xades:SignedProperties"} {
+			declared := strings.Replace(doc, at, at+` xmlns:n="`+uri+`"`, 1)
+			if got := readBack(t, []byte(declared), nil); got.Signatures[0].Intact() != ades.Yes || uncovered(got) != want {
+				t.Errorf("%s in %s>: uncovered %v, intact %v", uri, at, uncovered(got), got.Signatures[0].Intact())
+			}
+		}
+	}
+	odd := sign(t, a, []ades.File{file("a.xml", `<r xmlns:n="a name with blanks"><n:a>100</n:a></r>`)}, Options{})
+	if got := readBack(t, odd, nil); uncovered(got) {
+		t.Errorf("a name that is used: %s", partsOf(got))
+	}
+}
+
 // TestNameOfStranger: a key may have the name of the signer or of the issuer, and not one in a
 // certificate that anybody put beside it.
 func TestNameOfStranger(t *testing.T) {
