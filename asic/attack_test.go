@@ -31,12 +31,22 @@ func TestUnreadMetadata(t *testing.T) {
 	p := adestest.Must(t, clock)
 	a := p.Actor(t, "good")
 	const page = "<html>pay 900 to Carlo</html>"
+	const nobodys = `<m:ASiCManifest xmlns:m="` + nsASiC + `"><m:SigReference URI="META-INF/gone.p7s"/>pay 900 to Carlo</m:ASiCManifest>`
 	for _, k := range kinds {
 		b := sign(t, a, []ades.File{file("a.txt", "hello"), file("empty", "")}, k.o)
 		check(t, read(t, b), 1, "")
+		unlisted := func(name string, content []byte) []byte {
+			if name == metaInf+odfManifestName {
+				return nil
+			}
+			return content
+		}
 		with := func(name string) []byte { return rewrite(t, b, keep, map[string]string{name: page}) }
 		for name, forged := range map[string][]byte{
 			"a manifest in capitals": with("META-INF/MANIFEST.XML"),
+			"a manifest of nobody":   rewrite(t, b, keep, map[string]string{"META-INF/ASiCManifest-order.xml": nobodys}),
+			"text in a manifest":     rewrite(t, b, unlisted, map[string]string{"META-INF/manifest.xml": `<m:manifest xmlns:m="` + nsManifest + `">pay 900</m:manifest>`}),
+			"a record of nobody":     rewrite(t, b, keep, map[string]string{"META-INF/ASiCEvidenceRecordManifest-order.xml": nobodys}),
 			"metadata called empty":  calledEmpty(t, with("META-INF/container.xml"), page),
 			"a folder called empty":  bytes.ReplaceAll(calledEmpty(t, with("folder-"), page), []byte("folder-"), []byte("folder/")),
 		} {

@@ -199,11 +199,18 @@ func (c *container) checkManifest(e *entry, signed map[*entry]map[string]bool) (
 	if root.Name.Local != "manifest" || root.Name.Space != nsManifest {
 		return "", fmt.Errorf("root element is %s", root.Name.Local)
 	}
+	if strings.TrimSpace(root.Text()) != "" {
+		return "", fmt.Errorf("the manifest holds text")
+	}
 	for n := range root.Elements() {
 		name, _ := n.LookupAttr(nsManifest, "full-path")
 		mime, _ := n.LookupAttr(nsManifest, "media-type")
+		more := false
+		for range n.Elements() {
+			more = true
+		}
 		switch {
-		case n.Name.Local != "file-entry" || n.Name.Space != nsManifest:
+		case more || n.Name.Local != "file-entry" || n.Name.Space != nsManifest:
 			return "", fmt.Errorf("the manifest holds other things than files")
 		case name == "/":
 			if mime != "" && c.mime != "" && mime != c.mime && mime != MediaTypeE && mime != MediaTypeS { // producers confuse these

@@ -275,10 +275,14 @@ func (r *reader) form() error {
 		return err
 	}
 	for _, m := range r.manifests {
-		if e := r.c.lookup(m.sigURI); m.entry.role != roleRecordManifest && (e == nil || e.role != roleCMS && e.role != roleTimestamp) {
+		e := r.c.lookup(m.sigURI)
+		if m.entry.role != roleRecordManifest && (e == nil || e.role != roleCMS && e.role != roleTimestamp) {
 			p := finding.ASiCManifestSignsNothing.Problem(m.entry.name)
 			p.Fatal = e != nil
 			r.c.problem(p)
+		}
+		if e == nil {
+			m.entry.role = roleStray // nobody signed it, and it may say anything
 		}
 	}
 	data := r.c.of(roleData)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pkix"
@@ -32,6 +33,12 @@ type signedRegion struct {
 	format map[string]string // MimeType, Encoding
 }
 
+// counter is a region that a counter-signature signs.
+type counter struct {
+	by     *xmldom.Node // the counter-signature
+	region *xmldsig.Region
+}
+
 // partition walks a document once and assigns its content to the signatures that cover it. Content
 // is every element, attribute, text, instruction and text-splitting comment, except for the
 // signatures themselves.
@@ -49,12 +56,12 @@ type partition struct {
 	// page: a browser may render the document, whose text is source.
 	page   bool
 	source string
-	// subjects are the names in the certificates of the signatures.
+	// subjects are the names that a key may have in the document.
 	subjects func() []pkix.Name
 	// infos are the SignedInfo elements.
 	infos map[*xmldom.Node]int
 	// counters are what counter-signatures sign, their SignedInfo included.
-	counters []*xmldsig.Region
+	counters []counter
 
 	full, text, comment []int // number of open regions of each signature
 	now                 *sets // coverage at the current node; nil if it changed
@@ -436,6 +443,7 @@ func (p *partition) element(n *xmldom.Node) {
 		p.children(n, true, p.visit)
 		return
 	case n.Is(ds, "Signature"):
+		p.sentences(n, p.covering().nodes)
 		if len(p.covering().nodes.sigs) == 0 {
 			p.attributes(n, shape{})
 		}
@@ -454,16 +462,18 @@ func (p *partition) element(n *xmldom.Node) {
 		}
 		if !p.plain { // in a plain document no value depends on what is left out
 			p.values(n, by, true)
+			p.sentences(n, by)
 		}
 	case !p.holders[n]:
 		p.content(n.Path, set{}) // and everything below it
 		return
 	default:
+		p.sentences(n, by)
 		for _, a := range n.Attrs() {
 			if a.Name.Space == xmlSpace && p.expected != nil && n != p.expected && n.Contains(p.expected) {
 				p.wanted.note(p.ids, func() string { return n.Path() + "/@" + a.Name.QName }, p.inherited())
 			}
-			if !a.IsID() || strings.ContainsAny(a.Value, " \t\r\n") {
+			if !a.IsID() || strings.ContainsFunc(a.Value, unicode.IsSpace) {
 				p.content(func() string { return n.Path() + "/@" + a.Name.QName }, p.described(n, a, func(said string) bool { return said == a.Value }))
 			}
 		}
@@ -525,6 +535,7 @@ func (p *partition) structure(n *xmldom.Node) {
 func (p *partition) part(n *xmldom.Node) {
 	s, known := shapeOf(n)
 	covered := len(p.covering().nodes.sigs) > 0
+	p.sentences(n, p.covering().nodes)
 	switch {
 	case !known && !covered:
 		p.content(n.Path, set{})
@@ -541,12 +552,17 @@ func (p *partition) part(n *xmldom.Node) {
 }
 
 // object handles a ds:Object. The qualifying properties belong to the signature, and so do a
-// manifest and signature properties that are signed. The rest is content.
+// manifest and signature properties that are signed. The rest is content. If the attributes are not
+// signed, the signer must have said the same in a DataObjectFormat: programs take the type of what
+// is in the Object from there.
 func (p *partition) object(n *xmldom.Node) {
+	by := p.covering().nodes
 	for _, a := range n.Attrs() {
-		differs := p.described(n, a, func(said string) bool { return said != a.Value })
-		known := a.IsID() || a.Name.Space == "" && (a.Name.Local == "MimeType" || a.Name.Local == "Encoding")
-		if by := p.covering().nodes; !known && len(by.sigs) == 0 || len(differs.sigs) > 0 {
+		says := func(said string) bool { return said == a.Value }
+		differs := func(said string) bool { return said != a.Value }
+		base64 := a.Name.Local == "Encoding" && a.Value == xmldsig.Base64
+		known := a.IsID() && isWord(a.Value) || a.Name.Space == "" && (base64 || len(p.described(n, a, says).sigs) > 0)
+		if !known && len(by.sigs) == 0 || len(p.described(n, a, differs).sigs) > 0 {
 			p.content(func() string { return n.Path() + "/@" + a.Name.QName }, by)
 		}
 	}

@@ -3,6 +3,7 @@ package xades
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -192,8 +193,8 @@ func TestGivenBeside(t *testing.T) {
 	}
 }
 
-// TestTextNobodySigned: in a signature free text stands where a counter-signature signs it, or
-// describes a stored policy, and not where somebody put the names of these around it.
+// TestTextNobodySigned: in a signature free text stands where a counter-signature signs it, and not
+// where somebody put the names of one around it.
 func TestTextNobodySigned(t *testing.T) {
 	p := adestest.Must(t, clock)
 	doc := string(sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
@@ -204,19 +205,130 @@ func TestTextNobodySigned(t *testing.T) {
 	const (
 		city  = `<xades:SignedProperties><xades:SignedSignatureProperties><xades:SignatureProductionPlace><xades:City>pay 900 to Carlo</xades:City></xades:SignatureProductionPlace></xades:SignedSignatureProperties></xades:SignedProperties>`
 		space = ` xmlns:x="http://uri.etsi.org/01903/v1.4.1#" xmlns:xades="` + ns132 + `"`
-		about = `<x:SPDocSpecification` + space + `><xades:Identifier>urn:p</xades:Identifier><xades:Description>pay 900 to Carlo</xades:Description></x:SPDocSpecification>`
+		about = `<x:SPDocSpecification` + space + `><xades:Identifier>urn:p</xades:Identifier></x:SPDocSpecification>`
 	)
+	store := func(about string) string {
+		return `<x:SignaturePolicyStore` + space + `>` + about + `</x:SignaturePolicyStore>`
+	}
 	for name, tt := range map[string]struct {
 		doc  string
 		want bool
 	}{
 		"nothing":                       {doc, false},
-		"a policy":                      {unsigned(`<x:SignaturePolicyStore` + space + `>` + about + `</x:SignaturePolicyStore>`), false},
+		"a sentence in base64":          {strings.Replace(doc, "</ds:X509Data>", "<ds:X509SKI>pay 900 to Carlo</ds:X509SKI></ds:X509Data>", 1), true},
+		"lines of base64":               {strings.Replace(doc, "</ds:X509Data>", "<ds:X509SKI>\n "+strings.Repeat(strings.Repeat("AAAA", 8)+"\n  ", 2)+"AA==\n</ds:X509SKI></ds:X509Data>", 1), false},
+		"a policy":                      {unsigned(store(about)), false},
+		"a described policy":            {unsigned(store(strings.Replace(about, "</xades:Identifier>", "</xades:Identifier><xades:Description>pay 900 to Carlo</xades:Description>", 1))), true},
+		"a policy with an attribute":    {unsigned(store(strings.Replace(about, "<xades:Identifier", `<xades:Identifier note="pay 900 to Carlo"`, 1))), true},
+		"a policy that is a role":       {unsigned(store(strings.Replace(about, "urn:p", `<xades:ClaimedRole>pay 900 to Carlo</xades:ClaimedRole>`, 1))), true},
 		"a counter-signature of nobody": {unsigned(`<xades:CounterSignature>` + city + `</xades:CounterSignature>`), true},
 		"what it signs, of nobody":      {unsigned(`<xades:CounterSignature><ds:SignedInfo><ds:Reference><ds:Transforms><ds:Transform Algorithm="x"><ds:XPath>pay 900 to Carlo</ds:XPath></ds:Transform></ds:Transforms></ds:Reference></ds:SignedInfo></xades:CounterSignature>`), true},
-		"a policy in the key":           {strings.Replace(doc, "</ds:KeyInfo>", about+"</ds:KeyInfo>", 1), true},
+		"a policy in the key":           {strings.Replace(doc, "</ds:KeyInfo>", `<xades:UnsignedSignatureProperties`+space+`>`+store(strings.Replace(about, "urn:p", "pay 900 to Carlo", 1))+"</xades:UnsignedSignatureProperties></ds:KeyInfo>", 1), true},
 	} {
 		if got := uncovered(readBack(t, []byte(tt.doc), nil)); got != tt.want {
+			t.Errorf("%s: uncovered %v", name, got)
+		}
+	}
+}
+
+// TestAttributesNobodySigned: the unsigned attributes of a signature are words, or lists that mean
+// something there, and not a sentence. The type of an Object is what the signer says.
+func TestAttributesNobodySigned(t *testing.T) {
+	p := adestest.Must(t, clock)
+	doc := string(sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
+	const (
+		xsi = `xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation=`
+		exc = `<c:InclusiveNamespaces xmlns:c="http://www.w3.org/2001/10/xml-exc-c14n#" PrefixList=`
+	)
+	for with, want := range map[string]bool{
+		`<ds:Object Encoding="http://www.w3.org/2000/09/xmldsig#base64" Id="o">`: false,
+		`<ds:Object MimeType="text/html">`:                                       true,
+		`<ds:Object Encoding="pay 900 to Carlo">`:                                true,
+		`<ds:Object Id="pay 900 to Carlo">`:                                      true,
+		`<ds:Object Id="pay` + "\u00a0" + `900">`:                                true,
+		exc + `"ds #default"/><ds:Object>`:                                       true, // out of place
+	} {
+		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "<ds:Object>", with, 1)), nil)); got != want {
+			t.Errorf("%s: uncovered %v", with, got)
+		}
+	}
+	for with, want := range map[string]bool{
+		exc + `"ds #default"/>`:                              false,
+		`<ds:KeyValue ` + xsi + `"` + ds + ` xmldsig.xsd"/>`: false,
+		`<ds:KeyValue ` + xsi + `"pay 900 to Carlo"/>`:       true,
+		exc + `"pay 900 to Carlo"/>`:                         true,
+		"<ds:KeyName>pay_900</ds:KeyName>":                   false,
+		"<ds:KeyName>pay\u00a0900\u2003to</ds:KeyName>":      true,
+	} {
+		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "</ds:KeyInfo>", with+"</ds:KeyInfo>", 1)), nil)); got != want {
+			t.Errorf("%s: uncovered %v", with, got)
+		}
+	}
+}
+
+// TestTextOfCounterSigner: a counter-signature signs the text in itself, and not one beside it that
+// its references are to: that would be taken for a statement of the signer.
+func TestTextOfCounterSigner(t *testing.T) {
+	p := adestest.Must(t, clock)
+	doc := string(sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
+	const (
+		role    = `<xades:SignerRole Id="x"><xades:ClaimedRoles><xades:ClaimedRole>pay 900 to Carlo</xades:ClaimedRole></xades:ClaimedRoles></xades:SignerRole>`
+		counter = `<xades:CounterSignature><ds:Signature><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="` + xmldsig.ExcC14N + `"/><ds:SignatureMethod Algorithm="urn:m"/><ds:Reference URI="#x"><ds:Transforms>` +
+			transformExclusive + `</ds:Transforms><ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><ds:DigestValue>AA==</ds:DigestValue></ds:Reference></ds:SignedInfo><ds:SignatureValue>AA==</ds:SignatureValue>` +
+			`<ds:Object><xades:QualifyingProperties>@</xades:QualifyingProperties></ds:Object></ds:Signature></xades:CounterSignature>`
+	)
+	for name, tt := range map[string]struct {
+		unsigned string
+		want     bool
+	}{
+		"in it":                       {strings.Replace(counter, "@", role, 1), false},
+		"in it, and it does not sign": {strings.Replace(strings.Replace(counter, "#x", "#y", 1), "@", role, 1), true},
+		"beside it":                   {strings.Replace(counter, "@", "", 1) + role, true},
+		"all but itself":              {strings.NewReplacer("@", "", "#x", "", transformExclusive, transformEnveloped).Replace(counter) + role, true},
+	} {
+		signed := strings.Replace(doc, "</xades:QualifyingProperties>", `<xades:UnsignedProperties><xades:UnsignedSignatureProperties>`+tt.unsigned+
+			`</xades:UnsignedSignatureProperties></xades:UnsignedProperties></xades:QualifyingProperties>`, 1)
+		if got := uncovered(readBack(t, []byte(signed), nil)); got != tt.want {
+			t.Errorf("%s: uncovered %v", name, got)
+		}
+	}
+}
+
+// TestNamespaceNobodySigned: a declaration that no name uses is left out of the digest, and a
+// sentence in it can be read.
+func TestNamespaceNobodySigned(t *testing.T) {
+	p := adestest.Must(t, clock)
+	a := p.Actor(t, "p256")
+	doc := string(sign(t, a, []ades.File{file("a.xml", `<r><a Id="x">100</a></r>`)}, Options{SignElement: "x"}))
+	for uri, want := range map[string]bool{"urn:x": false, "pay 900 to Carlo": true} {
+		for _, at := range []string{"<r", "<a", "<ds:Signature", "<ds:KeyInfo", "<xades:SignedProperties"} {
+			declared := strings.Replace(doc, at, at+` xmlns:n="`+uri+`"`, 1)
+			if got := readBack(t, []byte(declared), nil); got.Signatures[0].Intact() != ades.Yes || uncovered(got) != want {
+				t.Errorf("%s in %s>: uncovered %v, intact %v", uri, at, uncovered(got), got.Signatures[0].Intact())
+			}
+		}
+	}
+	odd := sign(t, a, []ades.File{file("a.xml", `<r xmlns:n="a name with blanks"><n:a>100</n:a></r>`)}, Options{})
+	if got := readBack(t, odd, nil); uncovered(got) {
+		t.Errorf("a name that is used: %s", partsOf(got))
+	}
+}
+
+// TestNameOfStranger: a key may have the name of the signer or of the issuer, and not one in a
+// certificate that anybody put beside it.
+func TestNameOfStranger(t *testing.T) {
+	p := adestest.Must(t, clock)
+	a := p.Actor(t, "p256")
+	doc := string(sign(t, a, []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
+	stranger := p.Actor(t, "good").Certificate
+	doc = strings.Replace(doc, "</xades:QualifyingProperties>", `<xades:UnsignedProperties><xades:UnsignedSignatureProperties><xades:CertificateValues><xades:EncapsulatedX509Certificate>`+
+		base64.StdEncoding.EncodeToString(stranger.Raw)+`</xades:EncapsulatedX509Certificate></xades:CertificateValues></xades:UnsignedSignatureProperties></xades:UnsignedProperties></xades:QualifyingProperties>`, 1)
+	for name, want := range map[string]bool{
+		a.Certificate.Subject.String(): false,
+		a.Certificate.Issuer.String():  false,
+		stranger.Subject.String():      true,
+	} {
+		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "</ds:KeyInfo>", "<ds:KeyName>"+name+"</ds:KeyName></ds:KeyInfo>", 1)), nil)); got != want {
 			t.Errorf("%s: uncovered %v", name, got)
 		}
 	}

@@ -22,6 +22,9 @@ import (
 // rawText are the elements in which HTML has no markup, including RCDATA.
 var rawText = []string{"script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes", "noscript", "plaintext"}
 
+// unshown are the elements whose content browsers do not show, or not at first.
+var unshown = []string{"template", "canvas", "video", "audio", "object", "datalist", "dialog", "details", "select", "optgroup", "option", "meter", "progress", "rp"}
+
 // void are the elements without end tag in HTML.
 var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr", "keygen", "frame", "basefont", "bgsound"}
 
@@ -77,7 +80,7 @@ func misread(n *xmldom.Node, text string) bool {
 	raw := slices.Contains(rawText, name) && !inside
 	if n.Inner == n.InnerEnd && text[n.InnerEnd] == '/' && !inside && !slices.Contains(void, name) {
 		hides := slices.ContainsFunc(n.Attrs(), func(a xmldom.Attr) bool { return !a.IsID() && a.Name.QName != "name" })
-		if raw || hides {
+		if raw || hides || slices.Contains(unshown, name) {
 			return true
 		}
 	}

@@ -26,6 +26,8 @@ var respelled = map[string]struct {
 	"style that does not end":         {`<html><head><style></style></head><body><p>100</p></body></html>`, `<style></style>`, `<style/>`, "<style></head>", ""},
 	"title that does not end":         {`<html><head><title></title></head><body><p>100</p></body></html>`, `<title></title>`, `<title/>`, "", "<p>100</p>"},
 	"hidden element that only opens":  {`<html><body><p>1</p><div hidden=""></div><p>100</p></body></html>`, `<div hidden=""></div>`, `<div hidden=""/>`, "", `<div hidden=""></div>`},
+	"picture that only opens":         {`<html><body><p>1</p><canvas id="c"></canvas><p>100</p></body></html>`, `></canvas>`, `/>`, "", `<canvas id="c"></canvas>`},
+	"template that only opens":        {`<html><body><p>1</p><template></template><p>100</p></body></html>`, `<template></template>`, `<template/>`, "", `<template></template>`},
 	"text in a section":               {`<html><body><p>&lt;h1&gt;900&lt;/h1&gt;</p></body></html>`, `&lt;h1&gt;900&lt;/h1&gt;`, `<![CDATA[<h1>900</h1>]]>`, "<!--[CDATA[<h1-->", ""},
 	"angle in a style":                {`<html><head><style>a &gt; p {display:none}</style></head><body><a><p>100</p></a></body></html>`, `a &gt; p`, `a > p`, "a > p", ""},
 	"control that is a letter":        {"<html><body><p>\u0080100</p></body></html>", "\u0080", "&#x80;", "€", ""},

@@ -32,9 +32,9 @@ func (r *reader) parts(element string) error {
 		}
 	}
 	for _, c := range r.counters {
-		p.counters = append(p.counters, &xmldsig.Region{Set: xmldsig.NodeSet{Apex: c.x.SignedInfo}})
+		p.counters = append(p.counters, counter{c.x.Node, &xmldsig.Region{Set: xmldsig.NodeSet{Apex: c.x.SignedInfo}}})
 		for _, g := range c.regions {
-			p.counters = append(p.counters, g.region)
+			p.counters = append(p.counters, counter{c.x.Node, g.region})
 		}
 	}
 	var missing error
@@ -74,22 +74,25 @@ func (r *reader) parts(element string) error {
 	return nil
 }
 
-// subjects are the names in the available certificates.
+// subjects are the names of the signers and of their issuers, and those in the caller's
+// certificates. Other certificates of the document may be anybody's.
 func (r *reader) subjects() []pkix.Name {
 	var out []pkix.Name
-	add := func(certs []*pkix.Certificate) {
-		for _, c := range certs {
-			if n, err := pkix.ParseName(c.RawSubject); err == nil && len(out) < maxSubjects {
+	add := func(c *pkix.Certificate) {
+		for _, raw := range [][]byte{c.RawSubject, c.RawIssuer} {
+			if n, err := pkix.ParseName(raw); err == nil && len(out) < maxSubjects {
 				out = append(out, n)
 			}
 		}
 	}
 	for _, s := range r.tops {
-		add(s.certs)
+		if s.signer != nil {
+			add(s.signer)
+		}
 	}
 	for _, raw := range r.known {
 		if c, err := pkix.ParseCertificate(raw); err == nil {
-			add([]*pkix.Certificate{c})
+			add(c)
 		}
 	}
 	return out
