@@ -77,11 +77,11 @@ func subtreeOf(g pkix.GeneralName) name {
 	return n
 }
 
-func (n *name) directory() {
-	parsed, err := pkix.ParseName(n.Raw)
-	n.odd = err != nil
+func (g *name) directory() {
+	parsed, err := pkix.ParseName(g.Raw)
+	g.odd = err != nil
 	for _, rdn := range parsed {
-		n.rdns = append(n.rdns, pkix.Name{rdn}.Canonical())
+		g.rdns = append(g.rdns, pkix.Name{rdn}.Canonical())
 	}
 }
 
