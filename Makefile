@@ -108,7 +108,7 @@ interop: ## other implementations read ours, we read theirs
 
 identify: ## SPID and CIE against counterparts that others wrote, installed from PyPI
 	.ci/need xmlsec1 openssl python3
-	ROGITO_IDENTIFY=1 go test -count=1 -timeout 30m -v -run Counterpart ./server/internal/identify/...
+	ROGITO_IDENTIFY=1 go test -count=1 -p 1 -timeout 30m -v -run Counterpart ./server/internal/identify/...
 
 # CSC=all tries every format with every key and version; ROGITO_CSC_KILLS=50 kills fifty times.
 csc: ## remote keys: our client against a provider of the tests, our server against pyHanko (PyPI) and the EU's library (Maven)

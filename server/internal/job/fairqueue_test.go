@@ -59,10 +59,11 @@ func enqueue(ctx context.Context, tx *store.Tx, q *job.Queue, id, account string
 	return tx.Later(ctx, `insert into turns (id, account_id, turn) values ($1, $2, `+job.Turn("turns", turnReady, "$2", "$3")+`)`, id, account, weight)
 }
 
-// serving is a queue of one process for the table.
+// serving is a queue of one process for the table. One worker has no reserved ones beside it: they
+// take work out of its turn whenever that of a row lasts long.
 func serving(db *store.DB, workers int, log *journal, work func(ctx context.Context, id string)) *job.Queue {
 	q := job.New(db, job.Config{Workers: workers})
-	q.Add(job.Source{Table: "turns", Ready: turnReady, Order: "t.turn, t.id", Longest: time.Hour, Reserved: max(2, workers/4), Work: func(ctx context.Context, c job.Claim) error {
+	q.Add(job.Source{Table: "turns", Ready: turnReady, Order: "t.turn, t.id", Longest: time.Hour, Reserved: min(workers-1, max(2, workers/4)), Work: func(ctx context.Context, c job.Claim) error {
 		log.started(c.ID)
 		if work != nil {
 			work(ctx, c.ID)
