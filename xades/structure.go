@@ -227,7 +227,8 @@ func (s shape) says(n *xmldom.Node, a xmldom.Attr) bool {
 	case a.Name.Space == "http://www.w3.org/2001/XMLSchema-instance" && a.Name.Local == "schemaLocation":
 		words := strings.Fields(a.Value) // namespaces, each with its schema
 		for i := 0; i < len(words); i += 2 {
-			if !inScope(n, func(b xmldom.Binding) bool { return b.URI == words[i] }) {
+			_, known := signatureShapes[words[i]] // and declared further down
+			if !known && !inScope(n, func(b xmldom.Binding) bool { return b.URI == words[i] }) {
 				return false
 			}
 		}
