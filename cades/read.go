@@ -81,7 +81,11 @@ func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.
 func outside(doc *ades.Document, src, bin ades.Source, sd *cms.SignedData) {
 	ambiguous(doc, cms.AroundArmour(src))
 	ambiguous(doc, cms.After(bin, sd.Length))
-	ambiguous(doc, cms.Beside(bin, sd.Content))
+	var signed []byte
+	if len(sd.SignerInfos) == 1 { // another signer's would be signed by him alone
+		signed = sd.SignerInfos[0].RawSignedAttrs
+	}
+	ambiguous(doc, cms.Beside(bin, sd.Content, signed))
 }
 
 // coverage adds the parts: the signed content, and every file given as content. A given file other

@@ -45,7 +45,7 @@ func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	if len(r.Detached) == 1 && ts.ImprintIntact == ades.Yes {
 		doc.Content = r.Detached
 	}
-	for _, why := range []error{cms.AroundArmour(src), cms.After(bytes.NewReader(rest), 0), cms.Beside(bytes.NewReader(raw), nil)} {
+	for _, why := range []error{cms.AroundArmour(src), cms.After(bytes.NewReader(rest), 0), cms.Beside(bytes.NewReader(raw), nil, nil)} {
 		if why != nil {
 			ts.Problems = append(ts.Problems, finding.Of("", why))
 		}

@@ -37,6 +37,7 @@ type signedRegion struct {
 type counter struct {
 	by     *xmldom.Node // the counter-signature
 	region *xmldsig.Region
+	signer *pkix.Certificate // at its SignedInfo, else nil
 }
 
 // partition walks a document once and assigns its content to the signatures that cover it. Content

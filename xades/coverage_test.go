@@ -253,12 +253,13 @@ func TestAttributesNobodySigned(t *testing.T) {
 		}
 	}
 	for with, want := range map[string]bool{
-		exc + `"ds #default"/>`:                              false,
-		`<ds:KeyValue ` + xsi + `"` + ds + ` xmldsig.xsd"/>`: false,
-		`<ds:KeyValue ` + xsi + `"pay 900 to Carlo"/>`:       true,
-		exc + `"pay 900 to Carlo"/>`:                         true,
-		"<ds:KeyName>pay_900</ds:KeyName>":                   false,
-		"<ds:KeyName>pay\u00a0900\u2003to</ds:KeyName>":      true,
+		exc + `"ds #default"/>`:                                                   false,
+		`<ds:KeyValue ` + xsi + `"` + ds + ` xmldsig.xsd"/>`:                      false,
+		`<ds:KeyValue ` + xsi + `"pay 900 to Carlo"/>`:                            true,
+		`<ds:KeyValue ` + xsi + `"http://uri.etsi.org/01903/v1.4.1# XAdES.xsd"/>`: false, // declared further down
+		exc + `"pay 900 to Carlo"/>`:                                              true,
+		"<ds:KeyName>pay_900</ds:KeyName>":                                        false,
+		"<ds:KeyName>pay\u00a0900\u2003to</ds:KeyName>":                           true,
 	} {
 		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "</ds:KeyInfo>", with+"</ds:KeyInfo>", 1)), nil)); got != want {
 			t.Errorf("%s: uncovered %v", with, got)
@@ -329,6 +330,34 @@ func TestNameOfStranger(t *testing.T) {
 		stranger.Subject.String():      true,
 	} {
 		if got := uncovered(readBack(t, []byte(strings.Replace(doc, "</ds:KeyInfo>", "<ds:KeyName>"+name+"</ds:KeyName></ds:KeyInfo>", 1)), nil)); got != want {
+			t.Errorf("%s: uncovered %v", name, got)
+		}
+	}
+}
+
+// TestNameOfCounterSigner: in a counter-signature a key has the name of the counter-signer, and
+// nowhere else.
+func TestNameOfCounterSigner(t *testing.T) {
+	p := adestest.Must(t, clock)
+	doc := string(sign(t, p.Actor(t, "p256"), []ades.File{file("a.xml", `<r><a>100</a></r>`)}, Options{}))
+	other := p.Actor(t, "good").Certificate
+	key := `<ds:KeyName>` + other.Subject.String() + `</ds:KeyName>`
+	counter := `<ds:KeyInfo><ds:X509Data><ds:X509Certificate>` + base64.StdEncoding.EncodeToString(other.Raw) + `</ds:X509Certificate></ds:X509Data>@</ds:KeyInfo>`
+	counter = `<xades:CounterSignature><ds:Signature><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="` + xmldsig.ExcC14N + `"/><ds:SignatureMethod Algorithm="urn:m"/><ds:Reference URI="#x">` +
+		`<ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><ds:DigestValue>AA==</ds:DigestValue></ds:Reference></ds:SignedInfo><ds:SignatureValue>AA==</ds:SignatureValue>` + counter + `</ds:Signature></xades:CounterSignature>`
+	for name, tt := range map[string]struct {
+		counter, beside string
+		want            bool
+	}{
+		"no name":       {counter, "", false},
+		"in it":         {strings.Replace(counter, "@", key, 1), "", false},
+		"another in it": {strings.Replace(counter, "@", "<ds:KeyName>pay 900 to Carlo</ds:KeyName>", 1), "", true},
+		"beside it":     {counter, key, true},
+	} {
+		signed := strings.Replace(doc, "</ds:KeyInfo>", tt.beside+"</ds:KeyInfo>", 1)
+		signed = strings.Replace(signed, "</xades:QualifyingProperties>", `<xades:UnsignedProperties><xades:UnsignedSignatureProperties>`+strings.Replace(tt.counter, "@", "", 1)+
+			`</xades:UnsignedSignatureProperties></xades:UnsignedProperties></xades:QualifyingProperties>`, 1)
+		if got := uncovered(readBack(t, []byte(signed), nil)); got != tt.want {
 			t.Errorf("%s: uncovered %v", name, got)
 		}
 	}

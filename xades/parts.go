@@ -32,9 +32,9 @@ func (r *reader) parts(element string) error {
 		}
 	}
 	for _, c := range r.counters {
-		p.counters = append(p.counters, counter{c.x.Node, &xmldsig.Region{Set: xmldsig.NodeSet{Apex: c.x.SignedInfo}}})
+		p.counters = append(p.counters, counter{c.x.Node, &xmldsig.Region{Set: xmldsig.NodeSet{Apex: c.x.SignedInfo}}, c.signer})
 		for _, g := range c.regions {
-			p.counters = append(p.counters, counter{c.x.Node, g.region})
+			p.counters = append(p.counters, counter{c.x.Node, g.region, nil})
 		}
 	}
 	var missing error
@@ -74,15 +74,23 @@ func (r *reader) parts(element string) error {
 	return nil
 }
 
+// keyNames are the names that the key of a signer may have: the subject and the issuer.
+func keyNames(c *pkix.Certificate) (out []pkix.Name) {
+	for _, raw := range [][]byte{c.RawSubject, c.RawIssuer} {
+		if n, err := pkix.ParseName(raw); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // subjects are the names of the signers and of their issuers, and those in the caller's
 // certificates. Other certificates of the document may be anybody's.
 func (r *reader) subjects() []pkix.Name {
 	var out []pkix.Name
 	add := func(c *pkix.Certificate) {
-		for _, raw := range [][]byte{c.RawSubject, c.RawIssuer} {
-			if n, err := pkix.ParseName(raw); err == nil && len(out) < maxSubjects {
-				out = append(out, n)
-			}
+		if len(out) < maxSubjects {
+			out = append(out, keyNames(c)...)
 		}
 	}
 	for _, s := range r.tops {

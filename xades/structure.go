@@ -153,7 +153,7 @@ func (p *partition) allows(s shape, n *xmldom.Node) bool {
 		at := rdnForm.FindStringIndex(text)
 		return isToken(text) || at != nil && at[0] == 0 && len(text) <= maxName || p.countersigned(n)
 	case holderText:
-		return p.holder(strings.TrimSpace(n.Data)) || p.countersigned(n)
+		return p.holder(n, strings.TrimSpace(n.Data)) || p.countersigned(n)
 	case freeText:
 		return p.countersigned(n)
 	default:
@@ -191,12 +191,17 @@ var base64Bytes = func() (t [256]bool) {
 	return t
 }()
 
-// holder reports whether a text is the name of a signer or of the issuer, or a token for a key.
-func (p *partition) holder(text string) bool {
+// holder reports whether a text in a signature is the name of a signer or of the issuer, or a token
+// for a key. In a counter-signature it may also be that of the counter-signer.
+func (p *partition) holder(n *xmldom.Node, text string) bool {
 	if !strings.Contains(text, "=") && isToken(text) {
 		return true
 	}
-	return len(text) <= maxName && p.spend(256*len(p.subjects())) && slices.ContainsFunc(p.subjects(), func(n pkix.Name) bool { return n.Wrote(text) })
+	wrote := func(n pkix.Name) bool { return n.Wrote(text) }
+	return len(text) <= maxName && p.spend(256*len(p.subjects())+len(p.counters)) && (slices.ContainsFunc(p.subjects(), wrote) ||
+		slices.ContainsFunc(p.counters, func(c counter) bool {
+			return c.signer != nil && c.by.Contains(n) && p.spend(512) && slices.ContainsFunc(keyNames(c.signer), wrote)
+		}))
 }
 
 // countersigned reports whether a node is in a counter-signature that signs it. What it signs beside
@@ -222,7 +227,8 @@ func (s shape) says(n *xmldom.Node, a xmldom.Attr) bool {
 	case a.Name.Space == "http://www.w3.org/2001/XMLSchema-instance" && a.Name.Local == "schemaLocation":
 		words := strings.Fields(a.Value) // namespaces, each with its schema
 		for i := 0; i < len(words); i += 2 {
-			if !inScope(n, func(b xmldom.Binding) bool { return b.URI == words[i] }) {
+			_, known := signatureShapes[words[i]] // and declared further down
+			if !known && !inScope(n, func(b xmldom.Binding) bool { return b.URI == words[i] }) {
 				return false
 			}
 		}

@@ -3,6 +3,7 @@ package cms
 import (
 	"bytes"
 	"io"
+	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
@@ -35,13 +36,18 @@ func After(src ades.Source, length int64) error {
 
 // Beside returns what is wrong with the octets of a binary document outside its content, or nil:
 // attributes, certificates and revocation lists of unknown kinds can hold any data, and none of it
-// is signed.
-func Beside(src, content ades.Source) error {
+// is signed. signed are the signed attributes of the only signer, or nil: they may hold the header
+// of a message (RFC 5126, 5.10.3), but no PDF and no archive that is found by its end.
+func Beside(src, content ades.Source, signed []byte) error {
 	var covered []foreign.Span
 	if c, ok := content.(*Content); ok {
 		covered = c.Spans()
 	}
-	if foreign.Outside(src, covered, foreign.InBinary) {
+	blank := strings.Repeat("\x00", len(signed))
+	if foreign.Outside(src, covered, func(b string) bool {
+		without := strings.Replace(b, string(signed), blank, 1)
+		return foreign.InBinary(without) || without != b && foreign.In(b)
+	}) {
 		return finding.HoldsOtherDocument.New()
 	}
 	return nil

@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -308,7 +309,22 @@ func (c *comparison) addedField(f *field) {
 
 // decorated reports whether a widget has something for a viewer to draw.
 func (m *model) decorated(w *widget) bool {
-	return slices.ContainsFunc([]pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"}, func(k pdf.Name) bool { return !m.isNull(w.dict.Get(k)) })
+	return slices.ContainsFunc([]pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"}, func(k pdf.Name) bool {
+		return !m.isNull(w.dict.Get(k)) && !(k == "AP" && m.blank(w.dict))
+	})
+}
+
+// blank reports whether an annotation has one appearance, in which nothing is written at all. pyHanko
+// gives one to the empty fields that it adds.
+func (m *model) blank(d *pdf.Dict) bool {
+	ap := m.dict(d.Get("AP"))
+	o, err := m.doc.Resolve(ap.Get("N"))
+	s, ok := o.(*pdf.Stream)
+	if !ok || err != nil || len(ap.Entries) != 1 || s.Dict.Has("Filter") || s.Dict.Has("F") {
+		return false
+	}
+	data, err := m.doc.Data(s)
+	return err == nil && len(bytes.TrimSpace(data)) == 0
 }
 
 // coversMuch reports whether the appearances of a new signature cover or replace too much. was is

@@ -110,6 +110,20 @@ func strewn(code string, rect pdf.Name) func(t *testing.T, u *pdf.Update) {
 	}
 }
 
+// emptyField adds an empty signature field with an area and an appearance.
+func emptyField(code string, more ...pdf.Object) func(t *testing.T, u *pdf.Update) {
+	return func(t *testing.T, u *pdf.Update) {
+		ap := u.New(&pdf.Stream{Dict: pdf.NewDict(pdf.Name("Subtype"), pdf.Name("Form"), pdf.Name("BBox"), pdf.Rect{URX: 90, URY: 20}.Array()), Data: []byte(code)})
+		f := u.New(pdf.NewDict(append([]pdf.Object{
+			pdf.Name("Subtype"), pdf.Name("Widget"), pdf.Name("FT"), pdf.Name("Sig"), pdf.Name("T"),
+			pdf.String{Bytes: []byte("New")},
+			pdf.Name("Rect"), pdf.Rect{LLX: 10, LLY: 10, URX: 100, URY: 30}.Array(), pdf.Name("AP"), pdf.NewDict(pdf.Name("N"), ap),
+		}, more...)...))
+		edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), f})
+		edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), f})
+	}
+}
+
 // sealOf takes signature dictionaries at their word.
 func sealOf(d *pdf.Document) func(string, int) Seal {
 	m, err := newModel(&view{Document: d, shared: make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
@@ -175,6 +189,9 @@ func TestChanges(t *testing.T) {
 		}, []string{"form"}, false},
 		{"unsigned field without area that draws", formFilling, strewn("n 0 0 9 9 re f", "Rect"), []string{"form"}, false}, // PDFium shows it
 		{"unsigned field without area that draws nothing", formFilling, strewn("n q Q", "Rect"), []string{"form"}, true},
+		{"unsigned field with an empty appearance", formFilling, emptyField("\n"), []string{"form"}, true},
+		{"unsigned field with an appearance beside its box", formFilling, emptyField("200 0 9 9 re f"), []string{"form"}, false}, // pdf.js shows it if the box has no area
+		{"unsigned field with a border and an empty appearance", formFilling, emptyField("", pdf.Name("MK"), pdf.NewDict(pdf.Name("BG"), pdf.Array{pdf.Integer(1)})), []string{"form"}, false},
 		{"unsigned field without Rect", formFilling, strewn("n", "C"), []string{"form"}, false}, // MuPDF hides the page
 		{"text field", formFilling, func(t *testing.T, u *pdf.Update) {
 			newField(t, u, pdf.Name("FT"), pdf.Name("Tx"))

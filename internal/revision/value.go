@@ -221,7 +221,7 @@ var measures = map[pdf.Name]bool{
 	"FontBBox": true, "FontMatrix": true, "Ascent": true, "Descent": true, "CapHeight": true, "XHeight": true, "StemV": true,
 	"StemH": true, "ItalicAngle": true, "AvgWidth": true, "MaxWidth": true, "MissingWidth": true, "Leading": true, "FontWeight": true,
 	"CA": true, "ca": true, "LW": true, "ML": true, "FL": true, "SM": true, "XStep": true, "YStep": true,
-	"D": true, "Dest": true, "Dests": true, "OpenAction": true, "UserUnit": true, "Dur": true,
+	"D": true, "Dest": true, "Dests": true, "OpenAction": true, "UserUnit": true, "Dur": true, "PZ": true, "SS": true,
 }
 
 // numbersEqual compares numbers of which at least one is a real. In the widths of a CID font (W)

@@ -39,6 +39,7 @@ func TestEqual(t *testing.T) {
 		{"digits", "[.1 2 -0]", "[0.10 2 0]", nil, nil, true},
 		{"a real for an integer", "[2]", "[2.0]", nil, nil, false},
 		{"a real for an integer in a flag", "<</F 2>>", "<</F 2.0>>", nil, nil, false},
+		{"a real for an integer in a zoom and a transition", "<</PZ 1.0/Trans<</SS 1.0>>>>", "<</PZ 1/Trans<</SS 1>>>>", nil, nil, true},
 		{"a real for an integer in a box", "<</BBox[0 0 2 2]>>", "<</BBox[0 0 2.0 2.]>>", nil, nil, true},
 		{"integers of many digits", "9007199254740993", "9007199254740992", nil, nil, false},
 		{"parameters of a filter", "10 0 R", "10 0 R", []string{stream("", "abc")}, []string{stream("/Filter/ASCIIHexDecode/DecodeParms<</Predictor 1.0>>", "616263>")}, false},
