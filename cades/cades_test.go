@@ -380,6 +380,29 @@ func TestAttributesAreNoContent(t *testing.T) {
 	}
 }
 
+// TestHeaderAmongAttributes: the only signer may sign the header of a message with the content, as in
+// content-hints (RFC 5126, 5.10.3). Of several signers each would sign only their own.
+func TestHeaderAmongAttributes(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	a := pki.Actor(t, "p256")
+	draft := func(d *cades.Draft, err error) []byte {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return finished(t, a, d, a.Signing(at))
+	}
+	for text, fatal := range map[string]bool{"MIME-Version: 1.0": false, "%PDF-1.7": true} {
+		one := draft(cades.Prepare(t.Context(), strings.NewReader("text"), a.Signing(at), cades.Options{MediaType: text}))
+		if got := ades.Fatal(read(t, one).Signatures[0].Problems); got != fatal {
+			t.Errorf("%s: refused %v", text, got)
+		}
+		two := draft(cades.Parallel(t.Context(), bytes.NewReader(one), nil, a.Signing(at), cades.Options{}))
+		if !ades.Fatal(read(t, two).Signatures[0].Problems) {
+			t.Errorf("%s: accepted beside another signer", text)
+		}
+	}
+}
+
 // zeros is a large document that is not in memory.
 type zeros int64
 
