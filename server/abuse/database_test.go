@@ -57,8 +57,8 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 				execute(srv, t, `update signatures set certificate_id = $1 where id = $2`, field(srv, t, `select certificate_id from signatures where id = $1`, victim), id)
 			},
 			"a picture": func(id string) {
-				execute(srv, t, `insert into signature_files (id, signature_id, role, sha256, blob, created_at)
-					select id, signature_id, 'image', sha256, blob, created_at from signature_files where signature_id = $1 and role = 'input'`, id)
+				execute(srv, t, `insert into signature_files (id, signature_id, role, sha256, md5, blob, created_at)
+					select id, signature_id, 'image', sha256, md5, blob, created_at from signature_files where signature_id = $1 and role = 'input'`, id)
 			},
 			"another document to sign": func(id string) {
 				execute(srv, t, `update signature_files set blob = (select blob from signature_files where signature_id = $2 and role = 'input') where signature_id = $1 and role = 'input'`, id, victim)

@@ -36,7 +36,8 @@ func harmless(t *testing.T, name string, h http.Header, page string) {
 	}
 }
 
-// hostileSigner signs a text in the name of a signer with markup in it.
+// hostileSigner signs a text in the name of a signer with markup in it: as JSON, because markup in a
+// certificate that a p7m holds in clear is refused.
 func hostileSigner(t *testing.T, name string) []byte {
 	t.Helper()
 	key, err := ca.NewKey("P-256")
@@ -49,7 +50,7 @@ func hostileSigner(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	_, err = rogito.Sign(context.Background(), rogito.File(name, strings.NewReader(name)), &out, key, rogito.Options{Format: ades.CAdES, SignParams: ades.SignParams{Certificate: cert, Time: now}})
+	_, err = rogito.Sign(context.Background(), rogito.File(name, strings.NewReader(name)), &out, key, rogito.Options{Format: ades.JAdES, SignParams: ades.SignParams{Certificate: cert, Time: now}})
 	if err != nil {
 		t.Fatal(err)
 	}
