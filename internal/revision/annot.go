@@ -185,7 +185,7 @@ func (c *comparison) changedAnnot(was, is annot, p *page) {
 func (m *model) shows(w *pdf.Dict) bool {
 	const hidden, noView, printed, toggles = 2, 32, 4, 256
 	f, ok := m.annotFlags(w)
-	return (m.area(w) || m.strays(w)) && (!ok || f&hidden == 0 && (f&noView == 0 || f&(printed|toggles) != 0))
+	return (m.area(w) || m.drawsAnywhere(w)) && (!ok || f&hidden == 0 && (f&noView == 0 || f&(printed|toggles) != 0))
 }
 
 // area reports whether a widget has an area on its page.
@@ -201,9 +201,10 @@ func (m *model) area(w *pdf.Dict) bool {
 // everywhere is more than any page.
 var everywhere = pdf.Rect{LLX: -1e6, LLY: -1e6, URX: 1e6, URY: 1e6}
 
-// strays reports whether an annotation has an appearance that draws something wherever its rectangle
-// is. PDFium draws one without a box at its own size, and letters of one in a rectangle without area.
-func (m *model) strays(d *pdf.Dict) bool {
+// drawsAnywhere reports whether an annotation has an appearance that draws something wherever its
+// rectangle is. PDFium draws one without a box at its own size, and letters of one in a rectangle
+// without area.
+func (m *model) drawsAnywhere(d *pdf.Dict) bool {
 	return slices.ContainsFunc(m.appearances(d), func(s *pdf.Stream) bool {
 		var drawn ink
 		w := m.walker(&drawn, 0)

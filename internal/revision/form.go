@@ -300,7 +300,7 @@ func (c *comparison) addedField(f *field) {
 			d.covers = c.coversMuch(nil, f)
 		}
 		c.add(d)
-	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.decorated(w) && (c.new.area(w.dict) || c.new.strays(w.dict)) }):
+	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.decorated(w) && (c.new.area(w.dict) || c.new.drawsAnywhere(w.dict)) }):
 		c.add(difference{what: "signature-field-look", field: f.name})
 	default:
 		c.add(difference{what: "signature-field", field: f.name})
