@@ -54,6 +54,13 @@ type Site struct {
 	Outside  *identifytest.Authority // whom it trusts, and who is not here
 }
 
+// In is the site for a subtest, which ends itself and not the test around it.
+func (s *Site) In(t *testing.T) *Site {
+	in := *s
+	in.T = t
+	return &in
+}
+
 // Answer of the server, and a Record in it, as a client reads them.
 type (
 	Answer struct{ apitest.Answer }
