@@ -47,10 +47,18 @@ var marks = []mark{
 	{"PE", "MZ", func(b []byte) bool { return executable(b) }},
 }
 
+// marksBy are the marks by their first byte.
+var marksBy = func() (out [256][]mark) {
+	for _, m := range marks {
+		out[m.begins[0]] = append(out[m.begins[0]], m)
+	}
+	return out
+}()
+
 // begin are the bytes that marks and tags begin with, and those before an attribute.
 var begin = func() (out [256]bool) {
-	for _, m := range marks {
-		out[m.begins[0]] = true
+	for i, some := range marksBy {
+		out[i] = some != nil
 	}
 	for _, c := range "< \t\n\f\r/\"'" {
 		out[c] = true
@@ -78,7 +86,9 @@ func Documents(b []byte, n int) iter.Seq2[int, string] {
 
 // InBinary is In for the unsigned parts of a binary file, where the marks of all formats count.
 func InBinary(b string) bool {
-	for range Documents(append([]byte(b), make([]byte, Sight)...), len(b)) {
+	window := make([]byte, len(b)+Sight)
+	copy(window, b)
+	for range Documents(window, len(b)) {
 		return true
 	}
 	return In(b)
@@ -98,8 +108,8 @@ func markOf(b []byte) string {
 		}
 		return ""
 	}
-	for _, m := range marks {
-		if m.begins[0] == b[0] && bytes.HasPrefix(b, []byte(m.begins)) && (m.fits == nil || m.fits(b)) {
+	for _, m := range marksBy[b[0]] {
+		if bytes.HasPrefix(b, []byte(m.begins)) && (m.fits == nil || m.fits(b)) {
 			return m.what
 		}
 	}
