@@ -49,10 +49,11 @@ packages: release ## tries the packages of dist/
 run: build ## the server on 127.0.0.1:8080 with ./data
 	bin/rogito serve --listen 127.0.0.1:8080 --data ./data
 
+# One package more than processors at once: some wait for a browser, or for processes that they kill.
 test: ## every test; PostgreSQL and the S3 server are found or started
 	.ci/need postgres pgbouncer
 	-.ci/need php nginx # for two tutorials, which say SKIPPED without
-	go test -timeout 25m -parallel 8 $(TESTFLAGS) ./...
+	go test -timeout 25m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 8 $(TESTFLAGS) ./...
 
 token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
 	.ci/need softhsm2-util gcc
