@@ -116,7 +116,7 @@ func TestCitizen(t *testing.T) {
 		}
 		b.wait("#confirm")
 		b.sound("citizen-confirm")
-		b.loading(func() { b.click("#confirm") })
+		b.clickTwice("#confirm")
 		b.wait("#certificate-password")
 		b.sound("citizen-credentials")
 	}
@@ -147,7 +147,7 @@ func TestCitizen(t *testing.T) {
 	s.api(t, http.MethodPost, "/certificates/"+id+"/review", []byte(`{"approve": true}`))
 	b.goTo(link)
 	b.sound("citizen-ready")
-	b.loading(func() { b.click("#reveal") })
+	b.clickTwice("#reveal") // they are shown once
 	if href := b.attr("#otp-link", "href"); !strings.HasPrefix(href, "otpauth://totp/") {
 		t.Errorf("the link to the app is %s", href)
 	}

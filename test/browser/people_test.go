@@ -287,7 +287,8 @@ func TestSignersInParallel(t *testing.T) {
 	}
 }
 
-// clickTwice is a double click, on a slow line: both are on the same page.
+// clickTwice is a double click, as fast as a hand is, on a slow line: both are on the same page,
+// and the server has the first form when the second is sent.
 func (b *tab) clickTwice(selector string) {
 	b.t.Helper()
 	b.wait(selector)
@@ -300,6 +301,9 @@ func (b *tab) clickTwice(selector string) {
 	slow(400)
 	b.loading(func() {
 		for i := range 4 {
+			if i == 2 {
+				b.eval("new Promise((over) => setTimeout(over, 150))")
+			}
 			b.do("Input.dispatchMouseEvent", map[string]any{"type": []string{"mousePressed", "mouseReleased"}[i%2], "x": at[0], "y": at[1], "button": "left", "clickCount": 1 + i/2}, nil)
 		}
 	})

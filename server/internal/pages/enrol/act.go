@@ -185,7 +185,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 // reveals lays out the credentials.
 func (p *Pages) reveals(v *view, c *enroll.Certificate, cred *enroll.Credentials) (err error) {
 	v.Step, v.Credentials, v.ShownAt, v.DeviceAt = "shown", cred, time.Time{}, time.Time{}
-	v.Scripts = []string{"copy.js"}
+	v.Scripts = append(v.Scripts, "copy.js")
 	if cred.TOTPSecret == "" {
 		return nil
 	}

@@ -82,6 +82,7 @@ func (p *Pages) blank(r *http.Request) *view {
 // chooses the one at an address.
 func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Browsers, at string) *view {
 	v := p.blank(r)
+	v.Scripts = []string{"once.js"}
 	v.Page = linkPath(c)
 	v.Owner, v.Seal, v.KeepYears = c.Owner, c.Kind == keys.ESeal, p.KeepYears
 	v.Kind, v.Use = kinds[c.Kind].Name, kinds[c.Kind].Use
@@ -174,7 +175,7 @@ func (p *Pages) chooses(r *http.Request, v *view, c *enroll.Certificate, at stri
 	}
 	v.Step, v.Providers = at, p.providers(r, c, at)
 	if at == "video" {
-		v.Scripts = []string{"record.js"}
+		v.Scripts = append(v.Scripts, "record.js")
 		v.VideoCode = c.VideoCode()
 		v.Spoken = spoken(c, v.VideoCode, p.site.Zone)
 		v.Phone = look.Code(p.public + v.Page + "/video")
