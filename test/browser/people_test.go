@@ -301,8 +301,8 @@ func (b *tab) clickTwice(selector string) {
 	slow(400)
 	b.loading(func() {
 		for i := range 4 {
-			if i == 2 {
-				b.eval("new Promise((over) => setTimeout(over, 150))")
+			if i == 2 { // an error says that the next page is there already
+				_ = b.c.call(b.session, "Runtime.evaluate", map[string]any{"expression": "new Promise((over) => setTimeout(over, 150))", "awaitPromise": true}, nil)
 			}
 			b.do("Input.dispatchMouseEvent", map[string]any{"type": []string{"mousePressed", "mouseReleased"}[i%2], "x": at[0], "y": at[1], "button": "left", "clickCount": 1 + i/2}, nil)
 		}

@@ -272,7 +272,7 @@ func (d *Pages) head(v *visit, title look.Text) look.Head {
 	if v.Member != nil {
 		who = v.Member.Called()
 	}
-	return look.Head{Title: title, Section: "/console/", Styles: []string{"desk.css"}, Nav: d.nav(v), Who: who, Leave: "/console/logout"}
+	return look.Head{Title: title, Section: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"once.js"}, Nav: d.nav(v), Who: who, Leave: "/console/logout"}
 }
 
 // local is the address of a page of the console, or empty, so that logging in never leads to

@@ -75,7 +75,7 @@ func (d *Pages) renderInvite(v *visit, f values, refused error) error {
 	if p.Most > 50 {
 		p.Most -= p.Most % 10
 	}
-	p.Scripts = []string{"invite.js"}
+	p.Scripts = append(p.Scripts, "invite.js")
 	for _, name := range []string{"title", "message", "days", "ordered", "drawn", "level", "template", "keep"} {
 		f[name] += "" // templates want all of them
 	}

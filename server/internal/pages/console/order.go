@@ -171,7 +171,7 @@ func (d *Pages) renderLink(v *visit, c *enroll.Certificate, to string, refused e
 		Head: d.head(v, look.T("Link for the holder", "Link per il titolare")), As: v.accountID(), ID: c.ID, Owner: owner(c), Kind: kindNames[c.Kind], Link: c.BuyersLink(), QR: look.Code(c.BuyersLink()),
 		MaySend: d.mayMail(v), To: to, Notice: notices[v.r.URL.Query().Get("done")],
 	}
-	p.Scripts = []string{"copy.js"}
+	p.Scripts = append(p.Scripts, "copy.js")
 	status, l := http.StatusOK, look.Language(v.r)
 	for _, o := range []look.Option{{Value: "it", Name: "Italiano"}, {Value: "en", Name: "English"}} {
 		o.Selected = o.Value == string(l)

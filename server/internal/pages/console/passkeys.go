@@ -47,7 +47,7 @@ func (d *Pages) renderPasskeys(v *visit, status int, refused look.Text) error {
 		Head: d.head(v, look.T("How you log in", "Come accedi")), As: v.accountID(), Notice: notices[v.r.URL.Query().Get("done")], M: v.Member,
 		Keys: v.Member.Keys(), Only: len(v.Member.Passkeys) == 1 && v.Member.Password == nil, Fresh: v.fresh(), LoginURL: "/console/login?next=%2Fconsole%2Fpasskeys",
 	}
-	p.Scripts, p.Alert = []string{"passkey.js"}, refused
+	p.Scripts, p.Alert = append(p.Scripts, "passkey.js"), refused
 	var err error
 	if p.Options, err = d.Party(v.r).Creation(v.Member.User(), d.Members.Challenge()); err != nil {
 		return err

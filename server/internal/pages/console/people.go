@@ -241,7 +241,7 @@ func (d *Pages) showJoin(w http.ResponseWriter, r *http.Request) {
 
 func (d *Pages) renderJoin(w http.ResponseWriter, r *http.Request, m *member.Member, status int, p *joinPage) {
 	alert, code := p.Alert, p.Code
-	p.Head = look.Head{Title: look.T("Your access to the console", "Il tuo accesso alla console"), Section: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js"}, Alert: alert, Code: code}
+	p.Head = look.Head{Title: look.T("Your access to the console", "Il tuo accesso alla console"), Section: "/console/", Styles: []string{"desk.css"}, Scripts: []string{"passkey.js", "once.js"}, Alert: alert, Code: code}
 	p.M, p.Role, p.May, p.Least = m, roles[m.Role].Name, roles[m.Role].May, member.LeastPassword
 	a, err := d.Accounts.ByID(r.Context(), m.Account)
 	if err == nil {

@@ -88,7 +88,7 @@ func (d *Pages) signPage(v *visit, f values) (*signPage, error) {
 	if p.Most > 50 {
 		p.Most -= p.Most % 10
 	}
-	p.Scripts = []string{"sign.js", "looks.js"}
+	p.Scripts = append(p.Scripts, "sign.js", "looks.js")
 	for _, name := range kept {
 		f[name] += "" // templates want all of them
 	}

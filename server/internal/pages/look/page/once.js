@@ -1,4 +1,4 @@
-// Who clicks twice sends a form once: a code counts once, and the second would be refused.
+// Who clicks twice sends a form once: what counts once would be refused, or done twice.
 document.addEventListener("submit", (event) => {
   if (event.defaultPrevented) return; // another script sends it
   if (event.target.dataset.sent) event.preventDefault();
