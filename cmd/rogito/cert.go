@@ -163,14 +163,8 @@ func keyKind(name string) string {
 func (c *certRemote) Run(s *session, srv *server.Server) error {
 	k := server.RemoteKey{Provider: c.Provider, Kind: cmp.Or(c.Kind, keyKind(c.Credential)), ID: c.Credential, Delegate: c.Delegate}
 	var err error
-	if k.Password, err = secretFile(c.PasswordFile); err != nil {
+	if k.Password, k.DelegatePassword, err = keyPasswords(c.PasswordFile, c.Delegate, c.DelegatePasswordFile); err != nil {
 		return err
-	}
-	if k.DelegatePassword, err = secretFile(c.DelegatePasswordFile); err != nil {
-		return err
-	}
-	if k.Delegate != "" && k.DelegatePassword == "" {
-		k.Password, k.DelegatePassword = "", k.Password
 	}
 	made, err := srv.AddRemote(s.ctx, c.Account, k)
 	if err != nil {
