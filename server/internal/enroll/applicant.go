@@ -60,7 +60,7 @@ func (s *Service) BeginOther(ctx context.Context, id string, who Applicant, meth
 	if err := who.Allows(method); err != nil {
 		return nil, err
 	}
-	d, err := m.Start(ctx, who.Order(), provider)
+	d, err := m.Start(ctx, provider)
 	if err != nil {
 		return nil, asFault(err)
 	}

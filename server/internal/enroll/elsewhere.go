@@ -76,7 +76,7 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 	if err := s.allows(c, method); err != nil {
 		return nil, err
 	}
-	d, err := m.Start(ctx, c.identifyOrder(), provider)
+	d, err := m.Start(ctx, provider)
 	if err != nil {
 		return nil, asFault(err)
 	}

@@ -126,7 +126,7 @@ func (remoteLogin) Providers(context.Context) []identify.Provider { return nil }
 func (remoteLogin) Check(context.Context) []identify.Finding { return nil }
 
 // Start makes a login.
-func (m remoteLogin) Start(ctx context.Context, _ identify.Order, provider string) (*identify.Departure, error) {
+func (m remoteLogin) Start(ctx context.Context, provider string) (*identify.Departure, error) {
 	p := m.s.csc(provider)
 	if p == nil || p.Flow() != csc.FlowCode {
 		return nil, fault.New(fault.WrongState, "nobody logs in at the provider %s", provider)
