@@ -225,7 +225,7 @@ func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b
 	if err != nil {
 		return nil, err
 	}
-	tied, err := s.seal(browserPurpose, c.ID, b.hash())
+	tied, err := s.seal(browserPurpose, c.ID, b.Hash())
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (s *Service) adopt(ctx context.Context, c *Certificate, a adoption) (*Certi
 	if err != nil {
 		return nil, err
 	}
-	tied, err := s.seal(browserPurpose, c.ID, a.browser.hash())
+	tied, err := s.seal(browserPurpose, c.ID, a.browser.Hash())
 	if err != nil {
 		return nil, err
 	}
