@@ -95,12 +95,6 @@ func (s *Service) DepartToProvider(ctx context.Context, c *Certificate, b Browse
 	return d.URL, nil
 }
 
-// AnswerOfProvider takes what the holder's browser brings back to
-// /remote/callback.
-func (s *Service) AnswerOfProvider(ctx context.Context, values url.Values) (order, token string, err error) {
-	return s.Answer(ctx, byProvider, values)
-}
-
 // remoteLogin is the login of holders at the providers of their keys, by the
 // code flow of OAuth 2.0.
 type remoteLogin struct{ s *Service }
