@@ -13,7 +13,7 @@ import (
 // openMail makes what sends mail; nil where none is configured.
 func (s *Server) openMail() (err error) {
 	if s.cfg.Mail.On() {
-		s.mail, err = mail.New(s.cfg.Mail, nil)
+		s.mail, err = mail.New(s.cfg.Mail)
 	}
 	return err
 }

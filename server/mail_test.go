@@ -92,7 +92,7 @@ func TestMailServers(t *testing.T) {
 		if err := cfg.Mail.Check(); err != nil {
 			t.Errorf("%s: %v", mode, err)
 		}
-		sender, err := posting.New(cfg.Mail, nil)
+		sender, err := posting.New(cfg.Mail)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestMailServers(t *testing.T) {
 	cfg := testDefaults()
 	set(&cfg)
 	cfg.Mail.Security = "starttls"
-	sender, err := posting.New(cfg.Mail, nil)
+	sender, err := posting.New(cfg.Mail)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (s *Server) openMessenger() (*messenger, error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		return &messenger{mail.NewOutbox(dir, s.cfg.Mail, nil), sms.NewOutbox(dir)}, nil
+		return &messenger{mail.NewOutbox(dir, s.cfg.Mail), sms.NewOutbox(dir)}, nil
 	}
 	m := &messenger{mail: s.mail}
 	if s.cfg.SMS.On() {

@@ -50,7 +50,7 @@ func TestMessenger(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	m = &messenger{mail.NewOutbox(dir, mail.Config{}, nil), sms.NewOutbox(dir)}
+	m = &messenger{mail.NewOutbox(dir, mail.Config{}), sms.NewOutbox(dir)}
 	for _, channel := range []string{ledger.ByEmail, ledger.BySMS} {
 		one.Channel, one.To, one.Subject = channel, "ada@example.org", "È ora"
 		if err := m.Send(context.Background(), one); err != nil || !m.Offers(channel) {

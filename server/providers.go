@@ -133,15 +133,15 @@ func (p Provider) client(name string, c *Config, observe remote.Observe) (remote
 	if err != nil {
 		return nil, err
 	}
-	wire := soap.Config{Endpoint: at, PerSecond: p.PerSecond, Observe: observe}
+	wire := soap.Config{Endpoint: at, Name: name, Passes: p.passes(), PerSecond: p.PerSecond, Observe: observe}
 	switch p.Kind {
 	case "arss":
-		return arss.New(arss.Config{Config: wire, Name: name, Domain: p.Domain, HSM: p.HSM, Passes: p.passes()})
+		return arss.New(arss.Config{Config: wire, Domain: p.Domain, HSM: p.HSM})
 	case "sws":
 		if p.Domain != "" || p.HSM != "" {
 			return nil, errors.New("domain and hsm are settings of the kind arss")
 		}
-		return sws.New(sws.Config{Config: wire, Name: name, Passes: p.passes()})
+		return sws.New(wire)
 	}
 	conf := csc.Config{
 		Endpoint: at, Name: name, Version: p.Version, Flow: p.Flow, ClientID: p.ClientID, Observe: observe,

@@ -92,7 +92,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	if err := s.beginAudit(disk.Reclaiming(ctx)); err != nil {
 		return err
 	}
-	w.callbacks = callback.New(s.db, s.master, w.guard, nil)
+	w.callbacks = callback.New(s.db, s.master, w.guard)
 	w.callbacks.Log = w.audit
 	w.callbacks.Sent, w.callbacks.Settled, w.callbacks.Jobs = s.callbackSent, s.metrics.CalledBack, s.jobs
 	w.callbacks.Record = s.calledBack

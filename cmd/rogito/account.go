@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"rogito.dev/rogito/server"
@@ -40,7 +39,7 @@ type accountCreate struct {
 	dataFlags
 	Email string `arg:"" help:"e-mail of the account"`
 	Admin bool   `help:"an administrator"`
-	JSON  bool   `help:"print JSON"`
+	outcome
 }
 
 // Run makes the account.
@@ -49,12 +48,12 @@ func (c *accountCreate) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	return printAccount(s, made, c.JSON)
+	return printAccount(s, made, c.outcome)
 }
 
 type accountList struct {
 	dataFlags
-	JSON bool `help:"print JSON"`
+	outcome
 }
 
 // Run lists the accounts.
@@ -63,11 +62,7 @@ func (c *accountList) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(list)
-	}
-	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
-	printRow(w, "ID", "E-MAIL", "CREDIT", "CREATED", "ROLE")
+	rows := [][]any{{"ID", "E-MAIL", "CREDIT", "CREATED", "ROLE"}}
 	for _, a := range list {
 		role := ""
 		if a.Admin {
@@ -76,9 +71,9 @@ func (c *accountList) Run(s *session, srv *server.Server) error {
 		if a.Sandbox {
 			role = "sandbox"
 		}
-		printRow(w, a.ID, a.Email, a.Credit+" EUR", a.CreatedAt.Format(time.DateOnly), role)
+		rows = append(rows, []any{a.ID, a.Email, a.Credit + " EUR", a.CreatedAt.Format(time.DateOnly), role})
 	}
-	return w.Flush()
+	return c.table(s, list, rows)
 }
 
 type accountQuota struct {
@@ -132,7 +127,7 @@ func (c *accountQuota) Run(s *session, srv *server.Server) error {
 type accountNewKey struct {
 	dataFlags
 	Email string `arg:"" help:"e-mail of the account"`
-	JSON  bool   `help:"print JSON"`
+	outcome
 }
 
 // Run replaces the key.
@@ -141,9 +136,5 @@ func (c *accountNewKey) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(map[string]string{"email": c.Email, "api_key": key})
-	}
-	s.printf("api_key: %s\n", key)
-	return nil
+	return c.report(s, map[string]string{"email": c.Email, "api_key": key}, "api_key: %s", key)
 }

@@ -56,7 +56,7 @@ type certList struct {
 	dataFlags
 	Account string `placeholder:"EMAIL" help:"only those of an account"`
 	State   string `help:"only those in a state: NEW, REGISTERING, DONE, …"`
-	JSON    bool   `help:"print JSON"`
+	outcome
 }
 
 // Run lists the certificates.
@@ -65,30 +65,23 @@ func (c *certList) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(list)
-	}
-	w := tabwriter.NewWriter(s.text(), 0, 4, 2, ' ', 0)
-	printRow(w, "ID", "KIND", "STATE", "USERNAME", "EXPIRES", "HOLDER")
+	rows := [][]any{{"ID", "KIND", "STATE", "USERNAME", "EXPIRES", "HOLDER"}}
 	for _, l := range list {
 		owner := l.Owner
 		if l.LabelDiffers {
 			owner += " (a label: the certificate is for another name, see --json)"
 		}
-		printRow(w, l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), owner)
+		rows = append(rows, []any{l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), owner})
 	}
-	return w.Flush()
+	return c.table(s, list, rows)
 }
 
-func printCertificate(s *session, l *server.CertificateInfo, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(s.stdout).Encode(l)
-	}
-	s.printf("%s  %s  %s\n", l.ID, l.Kind, l.State)
+func printCertificate(s *session, l *server.CertificateInfo, o outcome) error {
+	text := fmt.Sprintf("%s  %s  %s", l.ID, l.Kind, l.State)
 	if l.Link != "" {
-		s.printf("%s\n", l.Link)
+		text += "\n" + l.Link
 	}
-	return nil
+	return o.report(s, l, "%s", text)
 }
 
 type certBuy struct {
@@ -97,7 +90,7 @@ type certBuy struct {
 	Kind           string `arg:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
 	Owner          string `arg:"" help:"name of the holder"`
 	Identification string `help:"video, spid, cie, cns or signature; absent: whatever the page offers"`
-	JSON           bool   `help:"print JSON"`
+	outcome
 }
 
 // Run orders a certificate.
@@ -106,7 +99,7 @@ func (c *certBuy) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	return printCertificate(s, l, c.JSON)
+	return printCertificate(s, l, c.outcome)
 }
 
 type certImport struct {
@@ -116,7 +109,7 @@ type certImport struct {
 	File         string `arg:"" type:"existingfile" help:"PKCS#12 file"`
 	Username     string `help:"username of the new certificate; made when absent"`
 	PasswordFile string `type:"path" placeholder:"FILE" help:"file with the password of the PKCS#12 file (else ROGITO_KEY_PASSWORD, else asked for); it stays the certificate's"`
-	JSON         bool   `help:"print JSON"`
+	outcome
 }
 
 // Run imports a key pair.
@@ -134,14 +127,11 @@ func (c *certImport) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(made)
-	}
-	s.printf("%s  %s  username %s\n", made.ID, made.Kind, made.Username)
+	text := fmt.Sprintf("%s  %s  username %s", made.ID, made.Kind, made.Username)
 	if made.TOTPSecret != "" {
-		s.printf("secret for one-time passwords, shown once: %s\n", made.TOTPSecret)
+		text += "\nsecret for one-time passwords, shown once: " + made.TOTPSecret
 	}
-	return nil
+	return c.report(s, made, "%s", text)
 }
 
 type certRemote struct {
@@ -155,7 +145,7 @@ type certRemote struct {
 	Delegate             string `placeholder:"USER" help:"who uses the key in place of its holder (ARSS)"`
 	DelegatePasswordFile string `type:"existingfile" placeholder:"FILE" help:"file with the delegate's password"`
 
-	JSON bool `help:"print JSON"`
+	outcome
 }
 
 // keyKind is the kind of certificate for the name of a key at a provider.
@@ -173,24 +163,14 @@ func keyKind(name string) string {
 func (c *certRemote) Run(s *session, srv *server.Server) error {
 	k := server.RemoteKey{Provider: c.Provider, Kind: cmp.Or(c.Kind, keyKind(c.Credential)), ID: c.Credential, Delegate: c.Delegate}
 	var err error
-	if k.Password, err = secretFile(c.PasswordFile); err != nil {
+	if k.Password, k.DelegatePassword, err = keyPasswords(c.PasswordFile, c.Delegate, c.DelegatePasswordFile); err != nil {
 		return err
-	}
-	if k.DelegatePassword, err = secretFile(c.DelegatePasswordFile); err != nil {
-		return err
-	}
-	if k.Delegate != "" && k.DelegatePassword == "" {
-		k.Password, k.DelegatePassword = "", k.Password
 	}
 	made, err := srv.AddRemote(s.ctx, c.Account, k)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(made)
-	}
-	s.printf("%s  %s  username %s\npassword, shown once: %s\n", made.ID, made.Kind, made.Username, made.Password)
-	return nil
+	return c.report(s, made, "%s  %s  username %s\npassword, shown once: %s", made.ID, made.Kind, made.Username, made.Password)
 }
 
 type certReview struct {
@@ -203,7 +183,7 @@ type certReview struct {
 	Watch   bool   `xor:"verdict" help:"print a link that shows the video and the photo in a browser, once, and decide nothing"`
 	As      string `placeholder:"EMAIL" help:"administrator that --watch logs in (default: the only one)"`
 	Save    string `type:"path" placeholder:"DIR" help:"write the video and the photo into a folder, and decide nothing"`
-	JSON    bool   `help:"print JSON"`
+	outcome
 }
 
 // Run shows the evidence or takes the decision.
@@ -220,7 +200,7 @@ func (c *certReview) Run(s *session, srv *server.Server) error {
 		if err != nil {
 			return err
 		}
-		return printLink(s, link, c.JSON)
+		return printLink(s, link, c.outcome)
 	}
 	decides := c.Approve || c.Refuse
 	if c.JSON && !decides {
@@ -240,7 +220,7 @@ func (c *certReview) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	return printCertificate(s, l, c.JSON)
+	return printCertificate(s, l, c.outcome)
 }
 
 // save writes the evidence into a folder.
@@ -257,7 +237,7 @@ func (c *certReview) save(s *session, srv *server.Server) error {
 		}
 		paths = append(paths, path)
 	}
-	return outcome{c.JSON}.report(s, map[string]any{"files": paths}, "%s", strings.Join(paths, "\n"))
+	return c.report(s, map[string]any{"files": paths}, "%s", strings.Join(paths, "\n"))
 }
 
 // print shows everything that an approval certifies, beside the evidence.
@@ -298,8 +278,8 @@ func saveFile(path string, r io.Reader) error {
 
 type certChange struct {
 	dataFlags
-	ID   string `arg:"" help:"id of the certificate"`
-	JSON bool   `help:"print JSON"`
+	ID string `arg:"" help:"id of the certificate"`
+	outcome
 }
 
 // Run does what the word says.
@@ -308,7 +288,7 @@ func (c *certChange) Run(s *session, srv *server.Server, k *kong.Context) error 
 	if err != nil {
 		return err
 	}
-	return printCertificate(s, l, c.JSON)
+	return printCertificate(s, l, c.outcome)
 }
 
 type certUnlock struct {
@@ -332,7 +312,7 @@ func (c *certUnlock) Run(s *session, srv *server.Server) error {
 type certOTP struct {
 	dataFlags
 	Username string `arg:"" help:"username of the certificate"`
-	JSON     bool   `help:"print JSON"`
+	outcome
 }
 
 // Run prints the code.
@@ -341,9 +321,5 @@ func (c *certOTP) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(map[string]string{"username": c.Username, "otp": code})
-	}
-	s.printf("%s\n", code)
-	return nil
+	return c.report(s, map[string]string{"username": c.Username, "otp": code}, "%s", code)
 }

@@ -29,7 +29,7 @@ type outcome struct {
 }
 
 // report says what was done: as an object for programs, else in words.
-func (o outcome) report(s *session, object map[string]any, format string, args ...any) error {
+func (o outcome) report(s *session, object any, format string, args ...any) error {
 	if o.JSON {
 		return json.NewEncoder(s.stdout).Encode(object)
 	}

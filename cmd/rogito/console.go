@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"time"
 
 	"rogito.dev/rogito/server"
@@ -37,7 +36,7 @@ invited here, as an owner, and invites the others in the console.`,
 type consoleLogin struct {
 	dataFlags
 	Email string `arg:"" optional:"" help:"e-mail of the account"`
-	JSON  bool   `help:"print JSON"`
+	outcome
 }
 
 // Run makes the link.
@@ -46,7 +45,7 @@ func (c *consoleLogin) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	return printLink(s, link, c.JSON)
+	return printLink(s, link, c.outcome)
 }
 
 type consoleInvite struct {
@@ -55,7 +54,7 @@ type consoleInvite struct {
 	Role  string `required:"" enum:"owner,signer,reviewer,reader" placeholder:"ROLE" help:"owner (everything), signer (signs and invites), reviewer (decides on identifications) or reader"`
 	Of    string `name:"account" placeholder:"EMAIL" help:"e-mail of the account; without it the sandbox's, or the only one"`
 	Name  string `help:"of the person"`
-	JSON  bool   `help:"print JSON"`
+	outcome
 }
 
 // Help is the page of the command.
@@ -75,19 +74,17 @@ func (c *consoleInvite) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(i)
+	err = c.report(s, i, "%s", i.URL)
+	if !c.JSON {
+		s.notef("lets %s in to the account of %s as %s, once, until %s", i.Email, i.Account, i.Role, i.Until.Format(time.DateTime))
 	}
-	s.printf("%s\n", i.URL)
-	s.notef("lets %s in to the account of %s as %s, once, until %s", i.Email, i.Account, i.Role, i.Until.Format(time.DateTime))
-	return nil
+	return err
 }
 
-func printLink(s *session, link *server.ConsoleLink, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(s.stdout).Encode(link)
+func printLink(s *session, link *server.ConsoleLink, o outcome) error {
+	err := o.report(s, link, "%s", link.URL)
+	if !o.JSON {
+		s.notef("logs %s in, once, until %s", link.Email, link.Until.Format(time.TimeOnly))
 	}
-	s.printf("%s\n", link.URL)
-	s.notef("logs %s in, once, until %s", link.Email, link.Until.Format(time.TimeOnly))
-	return nil
+	return err
 }

@@ -3,10 +3,7 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"rogito.dev/rogito/server"
@@ -42,7 +39,7 @@ type cscClientAdd struct {
 	Name     string   `arg:"" help:"name that holders read"`
 	Redirect []string `required:"" placeholder:"URI" sep:"none" help:"where the browser goes back to, compared as it is; may be given several times"`
 	Public   bool     `help:"an application that cannot keep a secret: it gets none"`
-	JSON     bool     `help:"print JSON"`
+	outcome
 }
 
 // Run registers the application.
@@ -51,20 +48,16 @@ func (c *cscClientAdd) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(made)
-	}
-	w := s.text()
-	fmt.Fprintf(w, "client_id      %s\n", made.ID)
+	text := "client_id      " + made.ID
 	if made.Secret != "" {
-		fmt.Fprintf(w, "client_secret  %s\n", made.Secret)
+		text += "\nclient_secret  " + made.Secret
 	}
-	return nil
+	return c.report(s, made, "%s", text)
 }
 
 type cscClientList struct {
 	dataFlags
-	JSON bool `help:"print JSON"`
+	outcome
 }
 
 // Run lists the applications.
@@ -73,15 +66,11 @@ func (c *cscClientList) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(list)
-	}
-	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
-	printRow(w, "CLIENT_ID", "NAME", "CREATED", "REDIRECTS")
+	rows := [][]any{{"CLIENT_ID", "NAME", "CREATED", "REDIRECTS"}}
 	for _, one := range list {
-		printRow(w, one.ID, one.Name, one.CreatedAt.Format(time.DateOnly), strings.Join(one.Redirects, " "))
+		rows = append(rows, []any{one.ID, one.Name, one.CreatedAt.Format(time.DateOnly), strings.Join(one.Redirects, " ")})
 	}
-	return w.Flush()
+	return c.table(s, list, rows)
 }
 
 type cscClientRemove struct {

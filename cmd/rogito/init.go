@@ -18,7 +18,7 @@ func init() {
 type initCommand struct {
 	dataFlags
 	Email string `arg:"" help:"e-mail of the first administrator"`
-	JSON  bool   `help:"print JSON"`
+	outcome
 	IfNew bool   `name:"if-new" help:"do nothing where the installation is made already, instead of refusing"`
 	Out   string `placeholder:"FILE" help:"write the secrets to a new file that only you can read, as JSON, and print none"`
 }
@@ -61,16 +61,12 @@ func (c *initCommand) Run(s *session, srv *server.Server) error {
 	if out != nil {
 		return errors.Join(json.NewEncoder(out).Encode(made), out.Close())
 	}
-	return printAccount(s, made, c.JSON)
+	return printAccount(s, made, c.outcome)
 }
 
 // printAccount shows the secrets of a new account.
-func printAccount(s *session, a *server.NewAccount, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(s.stdout).Encode(a)
-	}
-	s.printf("email:   %s\napi_key: %s\ntoken:   %s\n", a.Email, a.APIKey, a.Token)
-	return nil
+func printAccount(s *session, a *server.NewAccount, o outcome) error {
+	return o.report(s, a, "email:   %s\napi_key: %s\ntoken:   %s", a.Email, a.APIKey, a.Token)
 }
 
 type masterKeyCommand struct {

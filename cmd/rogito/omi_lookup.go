@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"rogito.dev/rogito/internal/visible"
@@ -218,4 +219,16 @@ func printRow(w io.Writer, cells ...any) {
 		fmt.Fprint(w, visible.Line(fmt.Sprint(c)))
 	}
 	fmt.Fprintln(w)
+}
+
+// table prints a list: all that is known of it for programs, else rows, the heads first.
+func (o outcome) table(s *session, all any, rows [][]any) error {
+	if o.JSON {
+		return json.NewEncoder(s.stdout).Encode(all)
+	}
+	w := tabwriter.NewWriter(s.text(), 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		printRow(w, row...)
+	}
+	return w.Flush()
 }

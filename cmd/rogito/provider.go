@@ -40,18 +40,24 @@ type providerTest struct {
 	Sign                 bool   `help:"have one random digest signed"`
 }
 
+// keyPasswords reads what a key at a provider is used with. With a delegate and one file, that has
+// the delegate's password.
+func keyPasswords(file, delegate, delegateFile string) (key, delegates string, err error) {
+	if key, err = secretFile(file); err == nil {
+		delegates, err = secretFile(delegateFile)
+	}
+	if delegate != "" && delegates == "" {
+		key, delegates = "", key
+	}
+	return key, delegates, err
+}
+
 // Run tests a provider.
 func (c *providerTest) Run(s *session, srv *server.Server) error {
 	k := server.ProviderKey{Username: c.Username, Delegate: c.Delegate, OTP: c.OTP, Sign: c.Sign}
 	var err error
-	if k.Password, err = secretFile(c.PasswordFile); err != nil {
+	if k.Password, k.DelegatePassword, err = keyPasswords(c.PasswordFile, c.Delegate, c.DelegatePasswordFile); err != nil {
 		return err
-	}
-	if k.DelegatePassword, err = secretFile(c.DelegatePasswordFile); err != nil {
-		return err
-	}
-	if k.Delegate != "" && k.DelegatePassword == "" {
-		k.Password, k.DelegatePassword = "", k.Password
 	}
 	found, err := srv.CheckProvider(s.ctx, c.Name, k)
 	if err != nil {

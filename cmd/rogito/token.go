@@ -3,9 +3,7 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"rogito.dev/rogito/server"
@@ -33,7 +31,7 @@ type tokenCreate struct {
 	Scope []string      `placeholder:"SCOPE" sep:"none" help:"scope, repeatable (default: all)"`
 	Name  string        `placeholder:"TEXT" help:"name of the token"`
 	TTL   time.Duration `placeholder:"TIME" help:"life of the token (default and most: a year)"`
-	JSON  bool          `help:"print JSON"`
+	outcome
 }
 
 // Run makes the token.
@@ -46,17 +44,13 @@ func (c *tokenCreate) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(t)
-	}
-	s.printf("id:            %s\ntoken:         %s\nrefresh_token: %s\nexpires:       %s\n", t.ID, t.Token, t.Refresh, t.ExpireAt.Format(time.RFC3339))
-	return nil
+	return c.report(s, t, "id:            %s\ntoken:         %s\nrefresh_token: %s\nexpires:       %s", t.ID, t.Token, t.Refresh, t.ExpireAt.Format(time.RFC3339))
 }
 
 type tokenList struct {
 	dataFlags
 	Email string `arg:"" help:"e-mail of the account"`
-	JSON  bool   `help:"print JSON"`
+	outcome
 }
 
 // Run lists the tokens.
@@ -65,15 +59,11 @@ func (c *tokenList) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(list)
-	}
-	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
-	printRow(w, "ID", "TOKEN", "EXPIRES", "NAME", "SCOPES")
+	rows := [][]any{{"ID", "TOKEN", "EXPIRES", "NAME", "SCOPES"}}
 	for _, t := range list {
-		printRow(w, t.ID, "…"+t.LastFour, t.ExpireAt.Format(time.DateOnly), t.Name, strings.Join(t.Scopes, " "))
+		rows = append(rows, []any{t.ID, "…" + t.LastFour, t.ExpireAt.Format(time.DateOnly), t.Name, strings.Join(t.Scopes, " ")})
 	}
-	return w.Flush()
+	return c.table(s, list, rows)
 }
 
 type tokenRevoke struct {

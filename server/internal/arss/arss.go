@@ -21,16 +21,14 @@ const namespace = "http://arubasignservice.arubapec.it/"
 type Config struct {
 	soap.Config
 
-	Name   string
 	Domain string // of the contract (typeOtpAuth)
 	HSM    string // typeHSM; empty: COSIGN
-	Passes bool   // callers bring the provider's own names and passwords
 }
 
 // Provider is a client of one service.
 type Provider struct {
+	*soap.Client
 	config Config
-	soap   *soap.Client
 	form   remote.Form
 }
 
@@ -41,17 +39,8 @@ func New(c Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{config: c, soap: client}, nil
+	return &Provider{Client: client, config: c}, nil
 }
-
-// Name of the provider in the configuration.
-func (p *Provider) Name() string { return p.config.Name }
-
-// Passes says that callers bring the provider's own names and passwords.
-func (p *Provider) Passes() bool { return p.config.Passes }
-
-// Form of digests that was found.
-func (p *Provider) Form() *remote.Form { return &p.form }
 
 // automaticCode replaces the one-time password of a person.
 const automaticCode = "dsign"
@@ -83,7 +72,7 @@ func (p *Provider) identity(name string, l remote.Login, coded bool) soap.Elemen
 
 // call calls an operation that signs nothing: whatever fails is a refusal.
 func (p *Provider) call(ctx context.Context, l remote.Login, operation string, body ...soap.Element) (*soap.Answer, error) {
-	return p.soap.Ask(ctx, operation, body, func(f *soap.Fault) error { return refusal(remote.Refused, l, operation, f.Words) })
+	return p.Ask(ctx, operation, body, func(f *soap.Fault) error { return refusal(remote.Refused, l, operation, f.Words) })
 }
 
 func refusal(kind remote.Kind, l remote.Login, operation, words string) *remote.Error {
@@ -128,16 +117,16 @@ func (p *Provider) Open(ctx context.Context, l remote.Login) (remote.Signer, err
 		}
 		return nil, refusal(kind, l, "listCert", words)
 	}
-	s := &signer{p: p, login: l}
+	s := &signer{p: p, Key: soap.Key{Login: l}}
 	for _, listed := range append(soap.All(answer, "app1"), soap.All(answer, "app2")...) {
 		if err := s.choose(a, listed); err != nil {
 			return nil, err
 		}
 	}
-	if s.cert == nil {
+	if s.Cert == nil {
 		return nil, remote.Errorf(remote.Refused, nil, "the provider lists no certificate for signing")
 	}
-	return s, remote.CheckKey(s.cert.PublicKey)
+	return s, remote.CheckKey(s.Cert.PublicKey)
 }
 
 // choose takes a listed certificate if it serves better than the one before: a key
@@ -151,8 +140,8 @@ func (s *signer) choose(a *soap.Answer, listed *xmldom.Node) error {
 	if err != nil {
 		return err
 	}
-	if s.cert == nil || worth(c) > worth(s.cert) {
-		s.cert, s.id = c, cmp.Or(soap.Word(listed, "id"), "AS0")
+	if s.Cert == nil || worth(c) > worth(s.Cert) {
+		s.Cert, s.id = c, cmp.Or(soap.Word(listed, "id"), "AS0")
 	}
 	return nil
 }
@@ -169,27 +158,12 @@ func worth(c *pkix.Certificate) (n int) {
 	return n
 }
 
-// most digests are asked for at once, each in a call of its own.
-const most = 100
-
 // signer is a key, ready to be used.
 type signer struct {
-	p      *Provider
-	login  remote.Login
-	cert   *pkix.Certificate
-	id     string    // of the certificate
-	opened time.Time // the session
-	spent  bool      // the one-time password is used up
+	soap.Key
+	p  *Provider
+	id string // of the certificate
 }
-
-// Certificate that was listed.
-func (s *signer) Certificate() (*pkix.Certificate, [][]byte) { return s.cert, nil }
-
-// Most digests of a request.
-func (s *signer) Most() int { return most }
-
-// NeedsPSS says no: the service signs PKCS #1 v1.5.
-func (s *signer) NeedsPSS() bool { return false }
 
 // Sign has each digest signed by a call of its own, under a session where there
 // are several.
@@ -201,8 +175,8 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 	if err := s.ready(ctx, len(r.Digests) > 1 || r.Expect > 1 || r.More); err != nil {
 		return nil, err
 	}
-	return remote.EachAlone(ctx, s.cert.PublicKey, r, &s.p.form, func(ctx context.Context, sent []byte) ([]byte, error) {
-		if s.login.Session != "" { // it may be over before the last digest
+	return remote.EachAlone(ctx, s.Cert.PublicKey, r, &s.p.form, func(ctx context.Context, sent []byte) ([]byte, error) {
+		if s.Login.Session != "" { // it may be over before the last digest
 			if err := s.ready(ctx, true); err != nil {
 				return nil, err
 			}
@@ -214,26 +188,26 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 // ready opens a session where one is wanted, and another where the last is over.
 func (s *signer) ready(ctx context.Context, wanted bool) error {
 	switch {
-	case s.login.Session != "" && time.Since(s.opened) < soap.SessionLife:
+	case s.InSession():
 		return nil
-	case s.spent:
-		return remote.Errorf(remote.Refused, nil, "the one-time password was used for the signatures before, and its session is over")
-	case s.login.Session != "":
+	case s.Spent:
+		return soap.UsedUp()
+	case s.Login.Session != "":
 		s.Close(ctx)
 	case !wanted:
-		s.spent = s.login.Coded
+		s.Spent = s.Login.Coded
 		return nil
 	}
-	a, err := s.p.call(ctx, s.login, "opensession", s.p.identity("Identity", s.login, true))
+	a, err := s.p.call(ctx, s.Login, "opensession", s.p.identity("Identity", s.Login, true))
 	if err != nil {
 		return err
 	}
-	s.spent = s.login.Coded
+	s.Spent = s.Login.Coded
 	session := soap.Word(a.Body, "return")
 	if code, refused := strings.CutPrefix(session, "KO"); refused || session == "" {
-		return refusalBy(strings.Trim(code, "- "), "", s.login, "opensession", s.login.Coded)
+		return refusalBy(strings.Trim(code, "- "), "", s.Login, "opensession", s.Login.Coded)
 	}
-	s.login.Session, s.opened = session, time.Now()
+	s.Login.Session, s.Opened = session, time.Now()
 	return nil
 }
 
@@ -243,22 +217,22 @@ func (s *signer) signHash(ctx context.Context, hash string, sent []byte) ([]byte
 		{Name: "certID", Text: s.id},
 		{Name: "hash", Text: soap.Base64(sent)},
 		{Name: "hashtype", Text: hash},
-		s.p.identity("identity", s.login, s.login.Session == ""),
+		s.p.identity("identity", s.Login, s.Login.Session == ""),
 		{Name: "requirecert", Text: "false"},
 	}}
-	request.In = append(request.In, soap.Text("session_id", s.login.Session)...)
+	request.In = append(request.In, soap.Text("session_id", s.Login.Session)...)
 	// Once sent, the request is followed to its end even if the caller hangs up.
-	a, err := s.p.soap.Call(context.WithoutCancel(ctx), "signhash", []soap.Element{request})
+	a, err := s.p.Call(context.WithoutCancel(ctx), "signhash", []soap.Element{request})
 	if err != nil {
 		return nil, soap.Signing(err, func(f *soap.Fault) *remote.Error {
 			if f.Unread() {
-				return refusal(remote.Refused, s.login, "signhash", f.Words)
+				return refusal(remote.Refused, s.Login, "signhash", f.Words)
 			}
 			return nil
 		}, "signhash")
 	}
 	answer := soap.Find(a.Body, "return")
-	if err := judge(answer, s.login, "signhash", s.login.Coded && s.login.Session == ""); err != nil {
+	if err := judge(answer, s.Login, "signhash", s.Login.Coded && s.Login.Session == ""); err != nil {
 		return nil, err
 	}
 	values := soap.All(answer, "signature")
@@ -274,9 +248,9 @@ func (s *signer) signHash(ctx context.Context, hash string, sent []byte) ([]byte
 
 // Close closes the session; one that stays open ends by itself.
 func (s *signer) Close(ctx context.Context) {
-	if s.login.Session == "" {
+	if s.Login.Session == "" {
 		return
 	}
-	_, _ = s.p.call(ctx, s.login, "closesession", s.p.identity("Identity", s.login, false), soap.Element{Name: "sessionid", Text: s.login.Session})
-	s.login.Session = ""
+	_, _ = s.p.call(ctx, s.Login, "closesession", s.p.identity("Identity", s.Login, false), soap.Element{Name: "sessionid", Text: s.Login.Session})
+	s.Login.Session = ""
 }

@@ -181,11 +181,7 @@ func (f *folder) remove(_ context.Context, id string) error {
 	if base, at, packed, _ := splitID(id); packed {
 		return f.packs.remove(base, at)
 	}
-	err := os.Remove(f.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return skipGone(os.Remove(f.path(id)))
 }
 
 // list also removes what a killed process left half written: it belongs to a

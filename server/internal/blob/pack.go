@@ -230,11 +230,8 @@ func readFrame(f io.ReaderAt, offset int64) (id string, length int64, err error)
 // remove empties an object.
 func (p *packs) remove(base string, at place) error {
 	f, err := os.OpenFile(p.path(at.pack), os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return skipGone(err)
 	}
 	defer f.Close()
 	id, n, err := readFrame(f, at.offset)
@@ -322,7 +319,7 @@ func emptyRange(f *os.File, offset, n int64) error {
 	return err
 }
 
-// skipGone ignores a file that was deleted between being seen and being read.
+// skipGone ignores that a file is gone: deleted between being seen and being read, or before.
 func skipGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

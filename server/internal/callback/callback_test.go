@@ -38,7 +38,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 		for _, c := range []struct{ status, retry, want int }{{500, 3, 4}, {500, 0, 1}, {400, 5, 6}, {410, 5, 1}, {204, 5, 1}, {302, 1, 2}} {
 			status = c.status
 			hits.Store(0)
-			s := New(db, m, g, nil)
+			s := New(db, m, g)
 			s.Record = itsName
 			ctx := context.Background()
 			err := db.Write(ctx, func(tx *store.Tx) error {

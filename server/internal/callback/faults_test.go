@@ -36,7 +36,7 @@ func sender(t *testing.T, db *store.DB, m *master.Key, servers ...*httptest.Serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(db, m, g, nil)
+	s := New(db, m, g)
 	s.Record = itsName
 	return s
 }
@@ -338,7 +338,7 @@ func TestNobodyListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(db, m, g, nil)
+	s := New(db, m, g)
 	s.Record = itsName
 	s.queueOne(t, "a", "r", url, 1)
 	s.try(t, s.newest(t, "a").ID)

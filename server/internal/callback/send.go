@@ -64,13 +64,9 @@ const (
 	givenUp   = "given_up"
 )
 
-// New returns a sender that dials through the guard. A nil clock is the
-// system's.
-func New(db *store.DB, master keys.Sealer, guard *fetch.Guard, now func() time.Time) *Sender {
-	if now == nil {
-		now = time.Now
-	}
-	return &Sender{db: db, master: master, client: guard.Client(attemptLimit), now: now, schedule: Schedule}
+// New returns a sender that dials through the guard.
+func New(db *store.DB, master keys.Sealer, guard *fetch.Guard) *Sender {
+	return &Sender{db: db, master: master, client: guard.Client(attemptLimit), now: time.Now, schedule: Schedule}
 }
 
 // Message is a state to be told.

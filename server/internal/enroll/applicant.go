@@ -53,43 +53,18 @@ func (a certificateApplicant) Refuse(ctx context.Context, method string, why err
 
 // BeginOther makes a request to a provider for a person without an order.
 func (s *Service) BeginOther(ctx context.Context, id string, who Applicant, method, provider string, b Browser) (*identify.Departure, error) {
-	m := s.method(method)
-	if m == nil {
-		return nil, fault.New(fault.NoIdentification, "identification by %s is not configured on this server", method)
-	}
-	if err := who.Allows(method); err != nil {
-		return nil, err
-	}
-	d, err := m.Start(ctx, who.Order(), provider)
-	if err != nil {
-		return nil, asFault(err)
-	}
-	keep, err := s.requestOf(id, method, d, b)
+	d, keep, err := s.depart(ctx, id, who, method, provider, b)
 	if err != nil {
 		return nil, err
 	}
 	return d, s.db.Write(ctx, func(tx *store.Tx) error { return keep(ctx, tx) })
 }
 
-// ReturnOther is Return for a person without an order.
-func (s *Service) ReturnOther(ctx context.Context, id string, who Applicant, token string, shown Browsers) (*Returned, error) {
-	return s.returned(ctx, who, id, token, shown)
-}
-
 // AnswerOf is the id of whom a token of the way back is for; fault 140 for none.
 func (s *Service) AnswerOf(ctx context.Context, token string) (id string, err error) {
 	err = s.db.Read().QueryRow(ctx, `select certificate_id from identification_requests where token = $1 and answer is not null`, digestOf("token", token)).Scan(&id)
 	if errors.Is(err, store.ErrNoRows) {
-		return "", &Refused{Err: asFault(replayed)}
+		return "", &Refused{Err: AsFault(replayed)}
 	}
 	return id, err
 }
-
-// AsFault gives a refusal of a provider its code.
-func AsFault(err error) error { return asFault(err) }
-
-// Hash is what is stored of a browser's secret.
-func (b Browser) Hash() []byte { return b.hash() }
-
-// Has says that a browser shows the secret of a hash.
-func (all Browsers) Has(hash []byte) bool { return len(hash) > 0 && all.has(hash) }

@@ -69,18 +69,7 @@ func (s *Service) Providers(ctx context.Context, method string) []identify.Provi
 
 // Begin makes a request to a provider, for the browser that asks.
 func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider string, b Browser) (*identify.Departure, error) {
-	m := s.method(method)
-	if m == nil {
-		return nil, fault.New(fault.NoIdentification, "identification by %s is not configured on this server", method)
-	}
-	if err := s.allows(c, method); err != nil {
-		return nil, err
-	}
-	d, err := m.Start(ctx, c.identifyOrder(), provider)
-	if err != nil {
-		return nil, asFault(err)
-	}
-	keep, err := s.requestOf(c.ID, method, d, b)
+	d, keep, err := s.depart(ctx, c.ID, certificateApplicant{s, c}, method, provider, b)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +85,30 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 	})
 }
 
-// requestOf returns what stores a request, of an order or of a person without one, for the
-// browser that asks.
+// depart makes a request to a provider, for the browser that asks, and returns what stores it: of
+// an order or of a person without one.
+func (s *Service) depart(ctx context.Context, id string, who Applicant, method, provider string, b Browser) (*identify.Departure, func(context.Context, *store.Tx) error, error) {
+	m := s.method(method)
+	if m == nil {
+		return nil, nil, fault.New(fault.NoIdentification, "identification by %s is not configured on this server", method)
+	}
+	if err := who.Allows(method); err != nil {
+		return nil, nil, err
+	}
+	d, err := m.Start(ctx, provider)
+	if err != nil {
+		return nil, nil, AsFault(err)
+	}
+	keep, err := s.requestOf(id, method, d, b)
+	return d, keep, err
+}
+
+// requestOf returns what stores a request.
 func (s *Service) requestOf(id, method string, d *identify.Departure, b Browser) (func(context.Context, *store.Tx) error, error) {
 	row := digestOf(method, d.Request)
 	r := request{ID: d.Request, State: d.State, Until: store.Millis(d.Until)}
 	if b != "" {
-		r.Browser = b.hash()
+		r.Browser = b.Hash()
 	}
 	sealed, err := s.seal(requestPurpose, id+"/"+row, r)
 	return func(ctx context.Context, tx *store.Tx) error {
@@ -136,8 +142,8 @@ type Refused struct {
 func (r *Refused) Error() string { return r.Err.Error() }
 func (r *Refused) Unwrap() error { return r.Err }
 
-// asFault gives a refusal its code. Anything else stays what it is.
-func asFault(err error) error {
+// AsFault gives a refusal its code. Anything else stays what it is.
+func AsFault(err error) error {
 	var r *identify.Refusal
 	var f *fault.Error
 	if errors.As(err, &r) && !errors.As(err, &f) {
@@ -174,7 +180,7 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 	}
 	asked, err := m.Request(values)
 	if err != nil {
-		return "", "", &Refused{Err: asFault(err)}
+		return "", "", &Refused{Err: AsFault(err)}
 	}
 	row := digestOf(method, asked)
 	var order string
@@ -182,7 +188,7 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 	var until int64
 	err = s.db.Read().QueryRow(ctx, `select certificate_id, sealed, until from identification_requests where id = $1 and method = $2`, row, method).Scan(&order, &sealed, &until)
 	if errors.Is(err, store.ErrNoRows) {
-		return "", "", &Refused{Err: asFault(unsolicited)}
+		return "", "", &Refused{Err: AsFault(unsolicited)}
 	}
 	if err != nil {
 		return "", "", err
@@ -274,7 +280,7 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.returned(ctx, certificateApplicant{s, c}, order, token, shown)
+	r, err := s.ReturnOther(ctx, order, certificateApplicant{s, c}, token, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -293,14 +299,15 @@ type Returned struct {
 	Take   func(*store.Tx) error
 }
 
-func (s *Service) returned(ctx context.Context, who Applicant, order, token string, shown Browsers) (*Returned, error) {
+// ReturnOther is Return for a person without an order.
+func (s *Service) ReturnOther(ctx context.Context, order string, who Applicant, token string, shown Browsers) (*Returned, error) {
 	var row, method string
 	var sealed, answer []byte
 	var answered, until int64
 	err := s.db.Read().QueryRow(ctx, `select id, method, sealed, answer, answered_at, until from identification_requests where token = $1 and certificate_id = $2 and answer is not null`,
 		digestOf("token", token), order).Scan(&row, &method, &sealed, &answer, &answered, &until)
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, &Refused{Err: asFault(replayed)}
+		return nil, &Refused{Err: AsFault(replayed)}
 	}
 	if err != nil {
 		return nil, err
@@ -317,7 +324,7 @@ func (s *Service) returned(ctx context.Context, who Applicant, order, token stri
 	switch {
 	case a.Token != digestOf("token", token):
 		refusal = replayed
-	case r.Browser != nil && !shown.has(r.Browser):
+	case r.Browser != nil && !shown.Has(r.Browser):
 		refusal = otherBrowser
 	case s.config.Now().After(store.Time(answered).Add(returnTime)):
 		refusal = stale
@@ -344,7 +351,7 @@ func (s *Service) accepted(ctx context.Context, c *Certificate, method string, a
 			looked = pending
 		}
 	}
-	e := evidence{method: method, state: looked, browser: b.hash(), detail: detail{Proof: proof, Files: map[string]string{}}}
+	e := evidence{method: method, state: looked, browser: b.Hash(), detail: detail{Proof: proof, Files: map[string]string{}}}
 	for _, f := range a.Files {
 		kept, err := s.blobs.Put(ctx, bytes.NewReader(f.Content))
 		if err != nil {
@@ -361,7 +368,7 @@ func (s *Service) accepted(ctx context.Context, c *Certificate, method string, a
 			return take(tx)
 		})
 	} else {
-		done, err = s.identified(ctx, c, proof, b.hash(), "identified by "+method, func(tx *store.Tx) error {
+		done, err = s.identified(ctx, c, proof, b.Hash(), "identified by "+method, func(tx *store.Tx) error {
 			tx.OnCommit(func() { kept = true })
 			return errors.Join(take(tx), s.keepEvidence(ctx, tx, c, e))
 		})
@@ -370,7 +377,7 @@ func (s *Service) accepted(ctx context.Context, c *Certificate, method string, a
 		s.drop(ctx, e)
 	}
 	if errors.Is(err, error(replayed)) {
-		return nil, &Refused{Certificate: c, Err: asFault(replayed)}
+		return nil, &Refused{Certificate: c, Err: AsFault(replayed)}
 	}
 	return done, err
 }
@@ -378,7 +385,7 @@ func (s *Service) accepted(ctx context.Context, c *Certificate, method string, a
 // refuse writes down that an identification was refused, and ends the order at
 // the fifth. An accident of ours or of a provider's is none.
 func (s *Service) refuse(ctx context.Context, c *Certificate, method string, why error) error {
-	why = asFault(why)
+	why = AsFault(why)
 	out := &Refused{Certificate: c, Err: why}
 	var f *fault.Error
 	if !errors.As(why, &f) || f.Code != fault.IdentityRefused && f.Code != fault.NotTheApplicant && f.Code != fault.BadField {

@@ -27,7 +27,8 @@ import (
 // buyer too.
 type Browser string
 
-func (b Browser) hash() []byte {
+// Hash is what is stored of a browser's secret.
+func (b Browser) Hash() []byte {
 	h := sha256.Sum256([]byte(b))
 	return h[:]
 }
@@ -37,10 +38,11 @@ func (b Browser) hash() []byte {
 // those are ever tied.
 type Browsers []Browser
 
-func (all Browsers) has(hash []byte) bool {
+// Has says that a browser shows the secret of a hash.
+func (all Browsers) Has(hash []byte) bool {
 	found := 0
 	for _, b := range all {
-		found |= subtle.ConstantTimeCompare(hash, b.hash())
+		found |= subtle.ConstantTimeCompare(hash, b.Hash())
 	}
 	return found == 1
 }
@@ -84,7 +86,7 @@ func (c *Certificate) HasUnseen() bool { return c.State == Done && len(c.once) >
 
 // Identified says whether a browser went through the identification.
 func (c *Certificate) Identified(shown Browsers) bool {
-	return len(c.browser) > 0 && shown.has(c.browser)
+	return len(c.browser) > 0 && shown.Has(c.browser)
 }
 
 // Identifies says whether the holder may be identified now: before the
@@ -142,7 +144,7 @@ func (s *Service) ApproveInSandbox(ctx context.Context, c *Certificate, b Browse
 		return nil, fault.New(fault.WrongState, "the certificate is %s", c.State)
 	}
 	proof := identify.InSandbox(c.identifyOrder(), s.config.Now())
-	return s.identified(ctx, c, proof, b.hash(), "approved by the button of the sandbox", nil)
+	return s.identified(ctx, c, proof, b.Hash(), "approved by the button of the sandbox", nil)
 }
 
 // identified takes what was proven: it is what will be certified, and the
@@ -346,8 +348,8 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 	if err != nil {
 		return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 	}
-	e := evidence{method: "signature", state: approved, detail: detail{Proof: proof, Files: map[string]string{blob.ID: "statement"}}, browser: b.hash()}
-	return s.identified(ctx, c, proof, b.hash(), "identified by a signed statement", func(tx *store.Tx) error {
+	e := evidence{method: "signature", state: approved, detail: detail{Proof: proof, Files: map[string]string{blob.ID: "statement"}}, browser: b.Hash()}
+	return s.identified(ctx, c, proof, b.Hash(), "identified by a signed statement", func(tx *store.Tx) error {
 		err := tx.Expect(ctx, 1, fault.New(fault.WrongState, "the statement was used already"),
 			`update certificates set statement = null where id = $1 and statement is not null`, c.ID)
 		if err != nil {
@@ -380,7 +382,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 		return nil, errors.Join(err, fault.New(fault.WrongState, "what was handed in before is being looked at"))
 	}
 	names := map[string]string{}
-	e := evidence{method: "video", state: pending, detail: detail{Files: names}, browser: b.hash()}
+	e := evidence{method: "video", state: pending, detail: detail{Files: names}, browser: b.Hash()}
 	defer func() {
 		if err != nil { // no row refers to them
 			s.drop(ctx, e)

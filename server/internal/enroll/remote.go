@@ -95,12 +95,6 @@ func (s *Service) DepartToProvider(ctx context.Context, c *Certificate, b Browse
 	return d.URL, nil
 }
 
-// AnswerOfProvider takes what the holder's browser brings back to
-// /remote/callback.
-func (s *Service) AnswerOfProvider(ctx context.Context, values url.Values) (order, token string, err error) {
-	return s.Answer(ctx, byProvider, values)
-}
-
 // remoteLogin is the login of holders at the providers of their keys, by the
 // code flow of OAuth 2.0.
 type remoteLogin struct{ s *Service }
@@ -126,7 +120,7 @@ func (remoteLogin) Providers(context.Context) []identify.Provider { return nil }
 func (remoteLogin) Check(context.Context) []identify.Finding { return nil }
 
 // Start makes a login.
-func (m remoteLogin) Start(ctx context.Context, _ identify.Order, provider string) (*identify.Departure, error) {
+func (m remoteLogin) Start(ctx context.Context, provider string) (*identify.Departure, error) {
 	p := m.s.csc(provider)
 	if p == nil || p.Flow() != csc.FlowCode {
 		return nil, fault.New(fault.WrongState, "nobody logs in at the provider %s", provider)
@@ -225,7 +219,7 @@ func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b
 	if err != nil {
 		return nil, err
 	}
-	tied, err := s.seal(browserPurpose, c.ID, b.hash())
+	tied, err := s.seal(browserPurpose, c.ID, b.Hash())
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +347,7 @@ func (s *Service) adopt(ctx context.Context, c *Certificate, a adoption) (*Certi
 	if err != nil {
 		return nil, err
 	}
-	tied, err := s.seal(browserPurpose, c.ID, a.browser.hash())
+	tied, err := s.seal(browserPurpose, c.ID, a.browser.Hash())
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type Method interface {
 	// Providers are those who can be asked now. None: the method is not offered.
 	Providers(ctx context.Context) []Provider
 	// Start makes a request to a provider.
-	Start(ctx context.Context, o Order, provider string) (*Departure, error)
+	Start(ctx context.Context, provider string) (*Departure, error)
 	// Request names the request that an answer claims to belong to, by which
 	// its State is found. Nothing else of the answer is believed yet.
 	Request(answer url.Values) (string, error)

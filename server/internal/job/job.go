@@ -285,7 +285,7 @@ func (q *Queue) begin(ctx context.Context, l *lane, c Claim, reserved bool) {
 	count(1)
 	release := q.Hold(c.Table, c.ID, c.Lease)
 	q.work.Go(func() {
-		ctx, end := span.Start(span.With(ctx, ""), span.Job, attribute.String("rogito.table", l.Table))
+		ctx, end := span.Start(span.With(ctx), span.Job, attribute.String("rogito.table", l.Table))
 		cancel := func() {}
 		if l.Timeout > 0 {
 			ctx, cancel = context.WithTimeout(ctx, l.Timeout)

@@ -73,16 +73,12 @@ const sendTime = 30 * time.Second
 type Sender struct {
 	config Config
 	roots  *x509.CertPool // nil: the system's
-	now    func() time.Time
-	outbox string // a folder in place of the server
+	outbox string         // a folder in place of the server
 }
 
-// New returns a sender. A nil clock is the system's.
-func New(c Config, now func() time.Time) (*Sender, error) {
-	s := &Sender{config: c, now: now}
-	if now == nil {
-		s.now = time.Now
-	}
+// New returns a sender.
+func New(c Config) (*Sender, error) {
+	s := &Sender{config: c}
 	if c.CA != "" {
 		pem, err := os.ReadFile(c.CA)
 		if err != nil {
@@ -96,15 +92,12 @@ func New(c Config, now func() time.Time) (*Sender, error) {
 }
 
 // NewOutbox returns a sender that sends nothing, and leaves what it would send in
-// a folder, as *.eml. A nil clock is the system's.
-func NewOutbox(dir string, c Config, now func() time.Time) *Sender {
+// a folder, as *.eml.
+func NewOutbox(dir string, c Config) *Sender {
 	if c.From == "" {
 		c.From = "Rogito <rogito@localhost>"
 	}
-	if now == nil {
-		now = time.Now
-	}
-	return &Sender{config: c, now: now, outbox: dir}
+	return &Sender{config: c, outbox: dir}
 }
 
 // Message is a mail to be sent.
@@ -198,7 +191,7 @@ func (s *Sender) format(from *mail.Address, m Message) []byte {
 		{"From", from.String()},
 		{"To", strings.Join(m.To, ", ")},
 		{"Subject", mime.QEncoding.Encode("utf-8", m.Subject)},
-		{"Date", s.now().Format(time.RFC1123Z)},
+		{"Date", time.Now().Format(time.RFC1123Z)},
 		{"Message-ID", "<" + m.ID + "@" + domain + ">"},
 		{"Auto-Submitted", "auto-generated"},
 		{"MIME-Version", "1.0"},

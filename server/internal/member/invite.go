@@ -65,7 +65,7 @@ func (s *Service) Invite(ctx context.Context, by *account.Caller, acct, lineage,
 		return nil, err
 	}
 	m := &Member{ID: store.NewID(), Account: acct, Email: email, Name: name, Role: role, Lineage: lineage, CreatedAt: s.Now().UTC().Truncate(time.Millisecond)}
-	return m, s.open(ctx, m, "invited", "a person was invited")
+	return m, s.open(ctx, m, "a person was invited")
 }
 
 // line is the line of the caller: of a person, the one that they were invited with.
@@ -98,17 +98,17 @@ func (s *Service) Again(ctx context.Context, by *account.Caller, lineage, id str
 		return nil, err
 	}
 	m.Lineage = cmp.Or(lineage, m.Lineage)
-	return m, s.open(ctx, m, "invited", "a person was sent a new link")
+	return m, s.open(ctx, m, "a person was sent a new link")
 }
 
 // open makes the link of a person and has it sent.
-func (s *Service) open(ctx context.Context, m *Member, kind, text string) error {
+func (s *Service) open(ctx context.Context, m *Member, text string) error {
 	m.Nonce, m.Until = rand.Text(), s.Now().UTC().Add(linkLife).Truncate(time.Millisecond)
 	return s.DB.Write(ctx, func(tx *store.Tx) error {
 		if err := s.save(ctx, tx, m); err != nil {
 			return err
 		}
-		if err := s.logEvent(ctx, tx, m, kind, text, nil); err != nil {
+		if err := s.logEvent(ctx, tx, m, "invited", text, nil); err != nil {
 			return err
 		}
 		if s.Mail == nil {

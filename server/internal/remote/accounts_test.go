@@ -22,7 +22,7 @@ import (
 // services are one of each kind, with a client.
 func service(t *testing.T, kind string) (*fake.Service, remote.Accounts) {
 	t.Helper()
-	s, err := fake.Start(kind, nil)
+	s, err := fake.Start(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,13 +32,13 @@ func service(t *testing.T, kind string) (*fake.Service, remote.Accounts) {
 
 func client(t *testing.T, s *fake.Service, patience time.Duration) remote.Accounts {
 	t.Helper()
-	wire := soap.Config{Endpoint: remote.Endpoint{URL: s.URL(), CA: s.CA(), Timeout: patience}}
+	wire := soap.Config{Name: "far", Endpoint: remote.Endpoint{URL: s.URL(), CA: s.CA(), Timeout: patience}}
 	var p remote.Accounts
 	var err error
 	if s.Kind == fake.ARSS {
-		p, err = arss.New(arss.Config{Config: wire, Name: "far", Domain: fake.Domain})
+		p, err = arss.New(arss.Config{Config: wire, Domain: fake.Domain})
 	} else {
-		p, err = sws.New(sws.Config{Config: wire, Name: "far"})
+		p, err = sws.New(wire)
 	}
 	if err != nil {
 		t.Fatal(err)

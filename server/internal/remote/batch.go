@@ -40,9 +40,6 @@ func (f *Form) Checked(pub crypto.PublicKey, r Request, digest, v []byte) Value 
 	return Value{Value: v, Made: true}
 }
 
-// Known says which form was found; false where none was yet.
-func (f *Form) Known() (info, known bool) { return f.info.Load(), f.known.Load() }
-
 // maxSilent is how many digests in a row are sent, each in a call of its own, to a
 // service that does not answer.
 const maxSilent = 3

@@ -260,12 +260,12 @@ func TestVendors(t *testing.T) {
 		s := httptest.NewTLSServer(v)
 		t.Cleanup(s.Close)
 		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-		wire := soap.Config{Endpoint: remote.Endpoint{URL: s.URL + "/sign", CA: ca, Timeout: 10 * time.Second}}
+		wire := soap.Config{Name: "far", Endpoint: remote.Endpoint{URL: s.URL + "/sign", CA: ca, Timeout: 10 * time.Second}}
 		var p remote.Accounts
 		if kind == "arss" {
-			p, err = arss.New(arss.Config{Config: wire, Name: "far", Domain: "d"})
+			p, err = arss.New(arss.Config{Config: wire, Domain: "d"})
 		} else {
-			p, err = sws.New(sws.Config{Config: wire, Name: "far"})
+			p, err = sws.New(wire)
 		}
 		if err != nil {
 			t.Fatal(err)

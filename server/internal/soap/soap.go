@@ -29,6 +29,8 @@ import (
 type Config struct {
 	remote.Endpoint
 
+	Name      string  // of the provider
+	Passes    bool    // callers bring the provider's own names and passwords
 	Namespace string  // of the service
 	PerSecond float64 // calls at most; zero: as many as come
 	Observe   remote.Observe
@@ -59,6 +61,12 @@ func New(c Config) (*Client, error) {
 	}
 	return &Client{config: c, http: client, pace: pace}, nil
 }
+
+// Name of the provider in the configuration.
+func (c *Client) Name() string { return c.config.Name }
+
+// Passes says that callers bring the provider's own names and passwords.
+func (c *Client) Passes() bool { return c.config.Passes }
 
 // Element of a request. Absent ones are left out: an empty text is not.
 type Element struct {
@@ -262,9 +270,6 @@ func HashName(h crypto.Hash) (string, error) {
 	}
 	return "", remote.Errorf(remote.Refused, nil, "a key at a provider signs with SHA-256, SHA-384 or SHA-512 only")
 }
-
-// SessionLife is how long a session is used: they last three minutes.
-const SessionLife = 150 * time.Second
 
 // Signing is the error of a call that may have signed. A fault is a refusal where
 // known makes it one; another comes from somewhere on the way to the key.

@@ -110,14 +110,9 @@ type subjectKey struct{}
 // SubjectKey is the key under which a context carries its Subject.
 func SubjectKey() any { return subjectKey{} }
 
-// With is a context with a subject: that of work on a record, or "" where that will
-// be known later.
-func With(ctx context.Context, record string) context.Context {
-	s := &Subject{}
-	if record != "" {
-		s.record.Store(&record)
-	}
-	return context.WithValue(ctx, subjectKey{}, s)
+// With is a context with a subject, which will be known later.
+func With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, subjectKey{}, &Subject{})
 }
 
 // SetRecord says which record the work of ctx is about.

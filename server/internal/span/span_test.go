@@ -40,7 +40,7 @@ func TestSteps(t *testing.T) {
 	provider := trace.NewTracerProvider(trace.WithSpanProcessor(seen))
 	otel.SetTracerProvider(provider)
 	ctx, request := provider.Tracer("test").Start(t.Context(), "POST")
-	ctx = span.With(ctx, "")
+	ctx = span.With(ctx)
 	span.Route(ctx, "POST", "/EU-QES_automatic")
 	span.SetRecord(ctx, "0123")
 	before, _ := figures(t, span.Seconds, "")

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/server/internal/remote"
 	"rogito.dev/rogito/server/internal/soap"
@@ -20,39 +19,21 @@ import (
 
 const namespace = "http://service.ws.nam/"
 
-// Config of a provider.
-type Config struct {
-	soap.Config
-
-	Name   string
-	Passes bool // callers bring the provider's own names and passwords
-}
-
 // Provider is a client of one service.
 type Provider struct {
-	config Config
-	soap   *soap.Client
-	form   remote.Form
+	*soap.Client
+	form remote.Form
 }
 
 // New returns a client.
-func New(c Config) (*Provider, error) {
+func New(c soap.Config) (*Provider, error) {
 	c.Namespace = namespace
-	client, err := soap.New(c.Config)
+	client, err := soap.New(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{config: c, soap: client}, nil
+	return &Provider{Client: client}, nil
 }
-
-// Name of the provider in the configuration.
-func (p *Provider) Name() string { return p.config.Name }
-
-// Passes says that callers bring the provider's own names and passwords.
-func (p *Provider) Passes() bool { return p.config.Passes }
-
-// Form of digests that was found.
-func (p *Provider) Form() *remote.Form { return &p.form }
 
 // errorsOf are the numbers of faults that are known: what they are here, and what
 // they mean. After none of them can something have been signed; that would be
@@ -98,7 +79,7 @@ func credentials(l remote.Login, device int, otp, session string) soap.Element {
 
 // call calls an operation that signs nothing: whatever fails is a refusal.
 func (p *Provider) call(ctx context.Context, l remote.Login, operation string, body ...soap.Element) (*soap.Answer, error) {
-	return p.soap.Ask(ctx, operation, body, func(f *soap.Fault) error {
+	return p.Ask(ctx, operation, body, func(f *soap.Fault) error {
 		if no := refusal(f, l.Secrets(), operation); no != nil {
 			return no
 		}
@@ -193,35 +174,20 @@ func (p *Provider) Open(ctx context.Context, l remote.Login) (remote.Signer, err
 	if err != nil {
 		return nil, remote.Errorf(remote.Refused, err, "the provider gives no certificate that can be read")
 	}
-	s := &signer{p: p, login: l}
-	if s.cert, err = remote.Certificate(der); err != nil {
+	s := &signer{p: p, Key: soap.Key{Login: l}}
+	if s.Cert, err = remote.Certificate(der); err != nil {
 		return nil, err
 	}
-	return s, remote.CheckKey(s.cert.PublicKey)
+	return s, remote.CheckKey(s.Cert.PublicKey)
 }
-
-// most digests go into one call.
-const most = 100
 
 // signer is a device, ready to be used. Two calls at once under one session fail
 // there: it makes one after another.
 type signer struct {
+	soap.Key
 	p      *Provider
-	login  remote.Login
-	cert   *pkix.Certificate
-	device int       // of the one-time password
-	opened time.Time // the session
-	spent  bool      // the one-time password is used up
+	device int // of the one-time password
 }
-
-// Certificate of the device.
-func (s *signer) Certificate() (*pkix.Certificate, [][]byte) { return s.cert, nil }
-
-// Most digests of a request.
-func (s *signer) Most() int { return most }
-
-// NeedsPSS says no: the service signs PKCS #1 v1.5.
-func (s *signer) NeedsPSS() bool { return false }
 
 // Sign has digests signed in one call, under a session where a one-time password
 // has to last for further ones.
@@ -241,12 +207,12 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 		if err != nil {
 			return nil, err
 		}
-		if s.p.form.Other(s.cert.PublicKey, r.Digests[0], values[0]) {
+		if s.p.form.Other(s.Cert.PublicKey, r.Digests[0], values[0]) {
 			continue
 		}
 		all := make([]remote.Value, len(values))
 		for i, v := range values {
-			all[i] = s.p.form.Checked(s.cert.PublicKey, r, r.Digests[i], v)
+			all[i] = s.p.form.Checked(s.Cert.PublicKey, r, r.Digests[i], v)
 		}
 		return all, nil
 	}
@@ -256,26 +222,26 @@ func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, er
 // is wanted.
 func (s *signer) ready(ctx context.Context, more bool) (err error) {
 	switch {
-	case !s.login.Coded || s.login.Session != "" && time.Since(s.opened) < soap.SessionLife:
+	case !s.Login.Coded || s.InSession():
 		return nil
-	case s.spent:
-		return remote.Errorf(remote.Refused, nil, "the one-time password was used for the signatures before, and its session is over")
+	case s.Spent:
+		return soap.UsedUp()
 	}
-	if s.device, err = s.p.device(ctx, s.login); err != nil {
+	if s.device, err = s.p.device(ctx, s.Login); err != nil {
 		return err
 	}
-	s.spent = true
+	s.Spent = true
 	if !more {
 		return nil
 	}
-	a, err := s.p.call(ctx, s.login, "openSession", credentials(s.login, s.device, s.login.OTP, ""))
+	a, err := s.p.call(ctx, s.Login, "openSession", credentials(s.Login, s.device, s.Login.OTP, ""))
 	if err != nil {
 		return err
 	}
-	if s.login.Session = soap.Word(a.Body, "return"); s.login.Session == "" {
+	if s.Login.Session = soap.Word(a.Body, "return"); s.Login.Session == "" {
 		return remote.Errorf(remote.Refused, nil, "the provider opened no session (openSession)")
 	}
-	s.opened = time.Now()
+	s.Opened = time.Now()
 	return nil
 }
 
@@ -285,9 +251,9 @@ func (s *signer) list(ctx context.Context, hash string, r remote.Request) ([][]b
 	if len(r.Digests) == 1 {
 		operation, name = "signPkcs1", "hash"
 	}
-	who := credentials(s.login, s.device, s.login.OTP, "")
-	if s.login.Session != "" {
-		who = credentials(s.login, 0, "", s.login.Session)
+	who := credentials(s.Login, s.device, s.Login.OTP, "")
+	if s.Login.Session != "" {
+		who = credentials(s.Login, 0, "", s.Login.Session)
 	}
 	body := []soap.Element{who}
 	for _, d := range r.Digests {
@@ -299,9 +265,9 @@ func (s *signer) list(ctx context.Context, hash string, r remote.Request) ([][]b
 	}
 	body = append(body, soap.Element{Name: "preferences", In: soap.Text("hashAlgorithm", hash)})
 	// Once sent, the request is followed to its end even if the caller hangs up.
-	a, err := s.p.soap.Call(context.WithoutCancel(ctx), operation, body)
+	a, err := s.p.Call(context.WithoutCancel(ctx), operation, body)
 	if err != nil {
-		return nil, soap.Signing(err, func(f *soap.Fault) *remote.Error { return refusal(f, s.login.Secrets(), operation) }, operation)
+		return nil, soap.Signing(err, func(f *soap.Fault) *remote.Error { return refusal(f, s.Login.Secrets(), operation) }, operation)
 	}
 	return values(a, soap.All(a.Body, "return"), len(r.Digests))
 }
@@ -323,10 +289,10 @@ func values(a *soap.Answer, list []*xmldom.Node, want int) ([][]byte, error) {
 
 // Close closes the session; one that stays open ends by itself.
 func (s *signer) Close(ctx context.Context) {
-	if s.login.Session == "" {
+	if s.Login.Session == "" {
 		return
 	}
-	who := credentials(remote.Login{ID: s.login.ID}, 0, "", s.login.Session)
-	_, _ = s.p.call(ctx, s.login, "closeSession", who)
-	s.login.Session = ""
+	who := credentials(remote.Login{ID: s.Login.ID}, 0, "", s.Login.Session)
+	_, _ = s.p.call(ctx, s.Login, "closeSession", who)
+	s.Login.Session = ""
 }

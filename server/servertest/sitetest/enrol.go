@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -29,9 +30,7 @@ type Bought struct{ ID, State, CertificateLink string }
 func (s *Site) Buy(kind string, more M) Bought {
 	s.T.Helper()
 	body := M{"certificateOwner": "Elsa Prova"}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	a := s.Do("POST", "/certificates/namirial-"+kind, body)
 	var b Bought
 	if a.Status != 200 || json.Unmarshal(a.Data, &b) != nil {

@@ -143,7 +143,7 @@ func (Pretend) Providers(context.Context) []identify.Provider {
 	return []identify.Provider{{ID: "https://idp.example/a?b=c", Name: "Pretender"}}
 }
 
-func (p Pretend) Start(_ context.Context, _ identify.Order, provider string) (*identify.Departure, error) {
+func (p Pretend) Start(_ context.Context, provider string) (*identify.Departure, error) {
 	if provider != "https://idp.example/a?b=c" {
 		return nil, &identify.Refusal{Reason: "provider", English: "There is no such provider.", Italian: "Questo gestore non esiste."}
 	}

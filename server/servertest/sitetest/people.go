@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -118,9 +119,7 @@ func SignersOf(n int, more ...M) (all []M) {
 	for i := range n {
 		one := M{"name": fmt.Sprintf("Ada%d", i), "surname": "Rossi", "email": fmt.Sprintf("ada%d@example.org", i), "authentication": []string{"email"}, "signatures": []any{}}
 		for _, o := range more {
-			for name, v := range o {
-				one[name] = v
-			}
+			maps.Copy(one, o)
 		}
 		all = append(all, one)
 	}

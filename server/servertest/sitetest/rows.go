@@ -38,8 +38,8 @@ func (s *Site) AuditGood(srv *server.Server) bool {
 // Holding is SQL for a row with an event of a kind.
 func Holding(kind string) string { return `' ' || kind || ' ' like '% ` + kind + ` %'` }
 
-// Field reads one value of the database.
-func Field(s *server.Server, t *testing.T, query string, args ...any) (v string) {
+// value reads one value of the database.
+func value[T any](s *server.Server, t *testing.T, query string, args ...any) (v T) {
 	t.Helper()
 	if err := s.Parts().DB.Read().QueryRow(context.Background(), query, args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", query, err)
@@ -47,12 +47,14 @@ func Field(s *server.Server, t *testing.T, query string, args ...any) (v string)
 	return v
 }
 
-func RawField(s *server.Server, t *testing.T, query string, args ...any) (v []byte) {
+func Field(s *server.Server, t *testing.T, query string, args ...any) string {
 	t.Helper()
-	if err := s.Parts().DB.Read().QueryRow(context.Background(), query, args...).Scan(&v); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return v
+	return value[string](s, t, query, args...)
+}
+
+func RawField(s *server.Server, t *testing.T, query string, args ...any) []byte {
+	t.Helper()
+	return value[[]byte](s, t, query, args...)
 }
 
 // Flip changes the last byte.
@@ -80,12 +82,9 @@ func (s *Site) Tenant() *Site {
 }
 
 // SandboxAccount is the id of the sandbox's own account.
-func SandboxAccount(s *server.Server, t *testing.T) (id string) {
+func SandboxAccount(s *server.Server, t *testing.T) string {
 	t.Helper()
-	if err := s.Parts().DB.Read().QueryRow(context.Background(), `select account_id from credentials limit 1`).Scan(&id); err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return value[string](s, t, `select account_id from credentials limit 1`)
 }
 
 func Soaking() bool { return os.Getenv("ROGITO_TEST_SOAK") != "" }
@@ -111,16 +110,13 @@ func (s *Site) Stand() {
 func SigningWith(s *server.Server, c signing.Config) *signing.Service {
 	w := s.Parts()
 	return signing.New(signing.Deps{
-		DB: s.Parts().DB, Master: s.Parts().Master, Blobs: s.Parts().Blobs, Keys: w.Keys, Enroll: w.Enroll, Audit: w.Audit, Callbacks: w.Callbacks, Biller: s.Parts().Billing, Tokens: s.Parts().Accounts, Guard: w.Guard,
+		DB: w.DB, Master: w.Master, Blobs: w.Blobs, Keys: w.Keys, Enroll: w.Enroll, Audit: w.Audit, Callbacks: w.Callbacks, Biller: w.Billing, Tokens: w.Accounts, Guard: w.Guard,
 	}, c)
 }
 
-func CountRows(s *server.Server, t *testing.T, query string) (n int) {
+func CountRows(s *server.Server, t *testing.T, query string) int {
 	t.Helper()
-	if err := s.Parts().DB.Read().QueryRow(context.Background(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return value[int](s, t, query)
 }
 
 // Work has a service take the next record of the line, as its workers do.

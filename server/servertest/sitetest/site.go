@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"io"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -189,9 +191,7 @@ func (s *Site) Body(docs any, more ...M) M {
 	c := s.Box.Certificates["automatic"]
 	b := M{"inputDocuments": docs, "certificateUsername": c.Username, "certificatePassword": c.Password, "title": "a test"}
 	for _, x := range more {
-		for k, v := range x {
-			b[k] = v
-		}
+		maps.Copy(b, x)
 	}
 	return b
 }
@@ -205,10 +205,8 @@ func (s *Site) Wait(id string, states ...string) *Record {
 	s.T.Helper()
 	for range await.Within(await.Limit) {
 		r := s.Record(s.Do("GET", "/signatures/"+id, nil))
-		for _, st := range states {
-			if r.State == st {
-				return r
-			}
+		if slices.Contains(states, r.State) {
+			return r
 		}
 	}
 	s.T.Fatalf("record %s is not %v after three minutes", id, states)

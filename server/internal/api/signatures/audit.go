@@ -3,7 +3,6 @@ package signatures
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	stdjson "encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,8 +16,6 @@ import (
 	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/signing/ledger"
 )
-
-func hexText(b []byte) string { return hex.EncodeToString(b) }
 
 // audit answers the trail in the form that Accept asks for.
 func (s *Signatures) audit(ctx context.Context, in *auditInput) (api.Reply[*auditTrail], error) {

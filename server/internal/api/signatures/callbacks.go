@@ -79,7 +79,7 @@ func isoOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	return ptr(t.UTC().Format(time.RFC3339))
+	return new(t.UTC().Format(time.RFC3339))
 }
 
 func deliveryWire(d *callback.Delivery) DeliverySummary {

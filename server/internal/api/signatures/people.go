@@ -287,7 +287,7 @@ func (s *Signatures) signersWire(r *ledger.Record) *[]signerRecord {
 	out := make([]signerRecord, len(r.Persons))
 	for i, p := range r.Persons {
 		w := signerRecord{
-			ID: p.ID, URL: ptr(s.Service.Link(r, p)), State: string(p.State), SignedAt: stampOrNull(p.SignedAt), Name: p.Name, Surname: p.Surname, Email: some(p.Email), Mobile: some(p.Mobile),
+			ID: p.ID, URL: new(s.Service.Link(r, p)), State: string(p.State), SignedAt: stampOrNull(p.SignedAt), Name: p.Name, Surname: p.Surname, Email: some(p.Email), Mobile: some(p.Mobile),
 			EmailEditable: r.Options.People.Editable.Email, MobileEditable: r.Options.People.Editable.Mobile, Authentication: slices.Concat([]string{}, p.Authentication), Identification: p.Identification,
 			Message: some(p.Message), Language: p.Language, Order: p.Order, Role: p.Role, Reference: some(p.Reference), CertificateUsername: some(p.Username), Place: some(p.Template),
 			Reason: some(p.Reason), Signatures: []signaturePos{},
@@ -304,7 +304,7 @@ func (s *Signatures) signersWire(r *ledger.Record) *[]signerRecord {
 
 // peopleWire adds to a record what is of people.
 func (s *Signatures) peopleWire(w *signatureRecord, r *ledger.Record) {
-	w.SignatureType, w.Options, w.Signers = ptr("pades"), r.Options.EchoPeople(stamp, r.Achieved), s.signersWire(r)
+	w.SignatureType, w.Options, w.Signers = new("pades"), r.Options.EchoPeople(stamp, r.Achieved), s.signersWire(r)
 	last := r.UpdatedAt
 	for _, p := range r.Persons {
 		if p.UpdatedAt.After(last) {

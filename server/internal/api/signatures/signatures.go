@@ -234,8 +234,6 @@ type auditInput struct {
 	Language string   `header:"Accept-Language" doc:"of the page and the PDF: it or en"`
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func (s *Signatures) download(ctx context.Context, id, name string) (api.Reply[api.None], error) {
 	d, err := s.Service.Open(ctx, signer(ctx), id, name)
 	if err != nil {

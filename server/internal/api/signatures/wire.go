@@ -1,6 +1,7 @@
 package signatures
 
 import (
+	"encoding/hex"
 	"time"
 
 	"rogito.dev/rogito/internal/finding"
@@ -19,7 +20,7 @@ func stampOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	return ptr(stamp(t))
+	return new(stamp(t))
 }
 
 // signatureRequest describes the body; it is read member by member.
@@ -93,7 +94,7 @@ func (s *Signatures) wire(r *ledger.Record, answer bool) signatureRecord {
 		format = ""
 	}
 	if format != "" {
-		w.SignatureType = ptr(string(format))
+		w.SignatureType = new(string(format))
 	}
 	w.Options = r.Options.Echo(format, r.Achieved)
 	if r.ByPeople() {
@@ -152,7 +153,7 @@ func summaryWire(r *ledger.Record) SignatureSummary {
 		ID: r.ID, UpdatedAt: stamp(r.UpdatedAt), CreatedAt: stamp(r.CreatedAt), CertificateType: r.CertificateType, State: string(r.State), DocumentTitle: r.Title,
 	}
 	if r.Type != "" {
-		w.SignatureType = ptr(string(r.Type))
+		w.SignatureType = new(string(r.Type))
 	}
 	if r.ErrorNumber != 0 {
 		w.ErrorNumber, w.ErrorMessage = &r.ErrorNumber, &r.ErrorMessage
@@ -180,7 +181,7 @@ func (s *Signatures) trailWire(r *ledger.Record, entries []*audit.Entry) *auditT
 	peopleTrail(&t.SignatureData, r, entries)
 	for i, e := range entries {
 		log, detail := e.Text()
-		w := auditEntry{ID: e.ID, CreatedAt: stamp(time.UnixMilli(e.CreatedAt)), Log: log, Kind: e.Kind, Digest: hexText(e.Digest)}
+		w := auditEntry{ID: e.ID, CreatedAt: stamp(time.UnixMilli(e.CreatedAt)), Log: log, Kind: e.Kind, Digest: hex.EncodeToString(e.Digest)}
 		if e.Seq >= 0 {
 			w.Sequence = &e.Seq
 		}

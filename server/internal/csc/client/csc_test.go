@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/server/internal/remote"
 )
 
@@ -81,9 +82,10 @@ func FuzzAnswers(f *testing.F) {
 				t.Error("no certificate, and no error")
 			}
 		}
-		r := Request{Public: key.Public(), Hash: crypto.SHA256, Digests: [][]byte{make([]byte, 32)}}
+		s := &signer{credential: &Credential{Certificate: &pkix.Certificate{PublicKey: key.Public()}}}
+		r := remote.Request{Hash: crypto.SHA256, Digests: [][]byte{make([]byte, 32)}}
 		for _, framed := range []bool{true, false} {
-			values, err := r.values(&answer{status: http.StatusOK, body: b, framed: framed})
+			values, err := s.values(r, &answer{status: http.StatusOK, body: b, framed: framed})
 			if err == nil && (len(values) != 1 || values[0].Value != nil) {
 				t.Errorf("a value that nobody made: %v", values)
 			}
@@ -108,10 +110,13 @@ func TestRepeatedSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer := &Signer{Session: p.SessionOf(Tokens{Access: "access-token"}, nil)}
+	s := &signer{
+		Session:    p.SessionOf(Tokens{Access: "access-token"}, nil),
+		credential: &Credential{PIN: Factor{Ask: true}, OTP: Factor{Ask: true}}, login: remote.Login{Password: "9876", OTP: "654321"},
+	}
 	_, byCode := p.Finish(t.Context(), "the-code", "the-verifier")
 	_, byRefresh := p.Renew(t.Context(), Tokens{Refresh: "refresh-token"})
-	_, byPIN := signer.authorize(t.Context(), &Info{Version: 2}, Request{Credential: &Credential{PIN: Factor{Ask: true}, OTP: Factor{Ask: true}}, PIN: "9876", OTP: "654321", Hash: crypto.SHA256, Digests: [][]byte{{1}}})
+	_, byPIN := s.authorize(t.Context(), &Info{Version: 2}, remote.Request{Hash: crypto.SHA256, Digests: [][]byte{{1}}})
 	for name, err := range map[string]error{"code": byCode, "refresh": byRefresh, "PIN": byPIN} {
 		if err == nil || !strings.Contains(err.Error(), "no: ") {
 			t.Errorf("%s: the provider's words are gone: %v", name, err)

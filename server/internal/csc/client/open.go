@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 
-	own "rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/server/internal/remote"
 )
 
@@ -17,7 +16,7 @@ func (p *Provider) Open(ctx context.Context, l remote.Login) (remote.Signer, err
 	if err != nil {
 		return nil, err
 	}
-	return &key{signer: Signer{Session: session}, credential: c, login: l}, nil
+	return &signer{Session: session, credential: c, login: l}, nil
 }
 
 // sessionFor calls with the holder's tokens, where there are any, and else with
@@ -55,32 +54,3 @@ func (p *Provider) renewKept(ctx context.Context, kept remote.Tokens, old Tokens
 	}
 	return fresh, kept.Replace(context.WithoutCancel(ctx), version, fresh)
 }
-
-// key is a credential, ready to be used.
-type key struct {
-	signer     Signer
-	credential *Credential
-	login      remote.Login
-}
-
-// Certificate of the credential, and others that came along.
-func (k *key) Certificate() (*own.Certificate, [][]byte) {
-	return k.credential.Certificate, k.credential.Others
-}
-
-// Most signatures under one authorization.
-func (k *key) Most() int { return k.credential.Multisign }
-
-// NeedsPSS says that the key signs nothing else.
-func (k *key) NeedsPSS() bool { return k.credential.NeedsPSS() }
-
-// Sign has digests signed.
-func (k *key) Sign(ctx context.Context, r remote.Request) ([]remote.Value, error) {
-	return k.signer.Sign(ctx, Request{
-		Credential: k.credential, Public: k.credential.Certificate.PublicKey, Hash: r.Hash, PSS: r.PSS, PIN: k.login.Password, OTP: k.login.OTP,
-		Digests: r.Digests, Expect: r.Expect, Before: r.Before,
-	})
-}
-
-// Close has nothing to end: an authorization ends by itself.
-func (k *key) Close(context.Context) {}

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"crypto"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,27 +10,9 @@ import (
 	"net/http"
 
 	"rogito.dev/rogito/internal/oid"
+	own "rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/server/internal/remote"
 )
-
-// Request asks for signature values over digests, at most as many as the
-// credential signs under one authorization.
-type Request struct {
-	Credential *Credential
-	Public     crypto.PublicKey // that the values have to fit
-	Hash       crypto.Hash
-	PSS        bool
-	PIN, OTP   string
-	Digests    [][]byte
-	// Expect is how many signatures one one-time password is to pay for, these
-	// and those asked for later in this session.
-	Expect int
-	// Before is called right before digests are sent for signing, each time.
-	Before func(context.Context) error
-}
-
-// Value is what came of one digest.
-type Value = remote.Value
 
 // authorization is what the provider gave for signatures to come. It is never
 // stored.
@@ -40,21 +21,37 @@ type authorization struct {
 	left int
 }
 
-// Signer makes signatures in a session. An authorization by a one-time password
-// lasts for several calls.
-type Signer struct {
+// signer has digests signed with a credential. An authorization by a one-time password lasts for
+// several calls.
+type signer struct {
 	*Session
-	once *authorization // by a one-time password
+	credential *Credential
+	login      remote.Login
+	once       *authorization // by a one-time password
 }
+
+// Certificate of the credential, and others that came along.
+func (s *signer) Certificate() (*own.Certificate, [][]byte) {
+	return s.credential.Certificate, s.credential.Others
+}
+
+// Most signatures under one authorization.
+func (s *signer) Most() int { return s.credential.Multisign }
+
+// NeedsPSS says that the key signs nothing else.
+func (s *signer) NeedsPSS() bool { return s.credential.NeedsPSS() }
+
+// Close has nothing to end: an authorization ends by itself.
+func (s *signer) Close(context.Context) {}
 
 // Sign has digests signed. An error is about all of them; a Value may have one
 // of its own. Nothing is sent again after an error of the kind Unknown.
-func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
+func (s *signer) Sign(ctx context.Context, r remote.Request) ([]remote.Value, error) {
 	about, err := s.p.Info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sign, hash, params, err := r.Credential.scheme(r.Hash, r.PSS)
+	sign, hash, params, err := s.credential.scheme(r.Hash, r.PSS)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +61,7 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 	}
 	renewed := false
 	for waits := 0; ; waits++ {
-		in := signHash(about.Version, r, auth.sad, sign, hash, params)
+		in := s.signHash(about.Version, r, auth.sad, sign, hash, params)
 		body, err := json.Marshal(in)
 		if err != nil {
 			return nil, err
@@ -95,7 +92,7 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 			if _, err := s.access(ctx, true); err != nil {
 				return nil, a.refusal("signatures/signHash")
 			}
-			if r.OTP == "" { // a SAD may be bound to the token that asked for it
+			if s.login.OTP == "" { // a SAD may be bound to the token that asked for it
 				if auth, err = s.authorize(ctx, about, r); err != nil {
 					return nil, err
 				}
@@ -107,27 +104,27 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 			return nil, a.refusal("signatures/signHash")
 		}
 		auth.left -= len(r.Digests)
-		return r.values(a)
+		return s.values(r, a)
 	}
 }
 
 // authorize gets a SAD for the digests. One that a one-time password was given
 // for is extended to digests that come later.
-func (s *Signer) authorize(ctx context.Context, about *Info, r Request) (*authorization, error) {
+func (s *signer) authorize(ctx context.Context, about *Info, r remote.Request) (*authorization, error) {
 	if s.once != nil {
 		return s.extend(ctx, about, r)
 	}
 	number := len(r.Digests)
-	if r.OTP != "" && about.Can("credentials/extendTransaction") {
-		number = min(max(number, r.Expect), r.Credential.Multisign)
+	if s.login.OTP != "" && about.Can("credentials/extendTransaction") {
+		number = min(max(number, r.Expect), s.credential.Multisign)
 	}
-	in := hashes(about.Version, r, true)
+	in := s.hashes(about.Version, r, true)
 	in["numSignatures"] = number
 	data := []map[string]string{}
 	for _, f := range []struct {
 		Factor
 		name, value string
-	}{{r.Credential.PIN, "PIN", r.PIN}, {r.Credential.OTP, "OTP", r.OTP}} {
+	}{{s.credential.PIN, "PIN", s.login.Password}, {s.credential.OTP, "OTP", s.login.OTP}} {
 		if f.value == "" || !f.Ask {
 			continue
 		}
@@ -149,7 +146,7 @@ func (s *Signer) authorize(ctx context.Context, about *Info, r Request) (*author
 		return nil, refused(nil, "the provider gave no authorization (credentials/authorize)")
 	}
 	a := &authorization{sad: out.SAD, left: number}
-	if r.OTP != "" {
+	if s.login.OTP != "" {
 		s.once = a
 	}
 	return a, nil
@@ -157,11 +154,11 @@ func (s *Signer) authorize(ctx context.Context, about *Info, r Request) (*author
 
 // extend has an authorization cover digests that were not known when it was
 // given.
-func (s *Signer) extend(ctx context.Context, about *Info, r Request) (*authorization, error) {
+func (s *signer) extend(ctx context.Context, about *Info, r remote.Request) (*authorization, error) {
 	if s.once.left < len(r.Digests) || !about.Can("credentials/extendTransaction") {
 		return nil, refused(nil, "the one-time password was used for the signatures before: the provider allows no more with it")
 	}
-	in := hashes(about.Version, r, true)
+	in := s.hashes(about.Version, r, true)
 	in["SAD"] = s.once.sad
 	var out struct {
 		SAD string `json:"SAD"`
@@ -178,23 +175,23 @@ func (s *Signer) extend(ctx context.Context, about *Info, r Request) (*authoriza
 
 // hashes is a request that names a credential and digests, in the words of a
 // version.
-func hashes(version int, r Request, named bool) map[string]any {
+func (s *signer) hashes(version int, r remote.Request, named bool) map[string]any {
 	list := make([]string, len(r.Digests))
 	for i, d := range r.Digests {
 		list[i] = base64.StdEncoding.EncodeToString(d)
 	}
 	if version == 1 {
-		return map[string]any{"credentialID": r.Credential.ID, "hash": list}
+		return map[string]any{"credentialID": s.credential.ID, "hash": list}
 	}
-	in := map[string]any{"credentialID": r.Credential.ID, "hashes": list}
+	in := map[string]any{"credentialID": s.credential.ID, "hashes": list}
 	if named {
 		in["hashAlgorithmOID"] = oid.OfHash(r.Hash)
 	}
 	return in
 }
 
-func signHash(version int, r Request, sad, sign, hash, params string) map[string]any {
-	in := hashes(version, r, false)
+func (s *signer) signHash(version int, r remote.Request, sad, sign, hash, params string) map[string]any {
+	in := s.hashes(version, r, false)
 	in["SAD"], in["signAlgo"] = sad, sign
 	if params != "" {
 		in["signAlgoParams"] = params
@@ -209,7 +206,7 @@ func signHash(version int, r Request, sad, sign, hash, params string) map[string
 }
 
 // values reads the answer of signHash and holds every value against the key.
-func (r Request) values(a *answer) ([]Value, error) {
+func (s *signer) values(r remote.Request, a *answer) ([]remote.Value, error) {
 	var out struct {
 		Signatures []string `json:"signatures"`
 	}
@@ -223,7 +220,7 @@ func (r Request) values(a *answer) ([]Value, error) {
 	if len(out.Signatures) != len(r.Digests) {
 		return nil, refused(nil, "the provider gave %d values for %d digests", len(out.Signatures), len(r.Digests))
 	}
-	all := make([]Value, len(r.Digests))
+	all := make([]remote.Value, len(r.Digests))
 	for i, text := range out.Signatures {
 		all[i].Made = true
 		v, err := remote.Base64(text)
@@ -231,7 +228,7 @@ func (r Request) values(a *answer) ([]Value, error) {
 			all[i].Err = refused(err, "a signature value of the provider cannot be read")
 			continue
 		}
-		if v = remote.Verified(r.Public, r.Hash, r.PSS, r.Digests[i], v); v == nil {
+		if v = remote.Verified(s.credential.Certificate.PublicKey, r.Hash, r.PSS, r.Digests[i], v); v == nil {
 			all[i].Err = refused(nil, "a signature value of the provider does not verify with the certificate")
 			continue
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/identify/cie"
 	"rogito.dev/rogito/server/internal/identify/cie/jwt"
 )
@@ -114,11 +113,11 @@ func TestStatements(t *testing.T) {
 				c.change(all)
 			}
 		}
-		_, err := w.Start(ctx, identify.Order{}, w.demo.ProviderID())
+		_, err := w.Start(ctx, w.demo.ProviderID())
 		refused(t, c.name, err, c.reason)
 	}
 	w.demo.Change = nil
-	if _, err := w.Start(ctx, identify.Order{}, ""); err != nil {
+	if _, err := w.Start(ctx, ""); err != nil {
 		t.Errorf("untampered: %v", err)
 	}
 }
@@ -162,7 +161,7 @@ func TestSignaturesOfStatements(t *testing.T) {
 			}
 			return status, body
 		}
-		_, err := w.Start(context.Background(), identify.Order{}, w.demo.ProviderID())
+		_, err := w.Start(context.Background(), w.demo.ProviderID())
 		refused(t, c.name, err, c.reason)
 	}
 	// Redirects and refusals of the anchor.
@@ -173,7 +172,7 @@ func TestSignaturesOfStatements(t *testing.T) {
 			}
 			return s, body
 		}
-		_, err := w.Start(context.Background(), identify.Order{}, w.demo.ProviderID())
+		_, err := w.Start(context.Background(), w.demo.ProviderID())
 		refused(t, http.StatusText(status), err, "chain")
 	}
 }
@@ -267,7 +266,7 @@ func TestIntermediates(t *testing.T) {
 			by = renamed(t, stranger.demo.Tokens, "sa-2")
 		}
 		w.intermediate(key, by, c.change)
-		_, err := w.Start(context.Background(), identify.Order{}, w.demo.ProviderID())
+		_, err := w.Start(context.Background(), w.demo.ProviderID())
 		switch {
 		case c.reason != "":
 			refused(t, c.name, err, c.reason)
@@ -313,7 +312,7 @@ func TestProvidersOfIntermediates(t *testing.T) {
 			}
 			return http.StatusOK, `["` + sa + `", "https://127.0.0.1:1/private"]`
 		}
-		_, err := w.Start(context.Background(), identify.Order{}, w.demo.ProviderID())
+		_, err := w.Start(context.Background(), w.demo.ProviderID())
 		switch {
 		case reason != "":
 			refused(t, name, err, reason)
@@ -362,7 +361,7 @@ func TestIssuersOfMarks(t *testing.T) {
 				}
 			}
 		}
-		_, err = w.Start(context.Background(), identify.Order{}, w.demo.ProviderID())
+		_, err = w.Start(context.Background(), w.demo.ProviderID())
 		if c.holds && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -476,7 +475,7 @@ func TestEndlessChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Start(context.Background(), identify.Order{}, "")
+	_, err = c.Start(context.Background(), "")
 	refused(t, "an endless chain", err, "chain")
 	if fetches > 40 {
 		t.Errorf("%d fetches", fetches)

@@ -301,7 +301,7 @@ func TestCallback(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	start := func() *identify.Departure {
-		d, err := w.Start(ctx, identify.Order{}, "")
+		d, err := w.Start(ctx, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -375,7 +375,7 @@ func TestUnknownProviders(t *testing.T) {
 		"https://evil.example", w.demo.ProviderID() + "/", w.demo.ProviderID() + "/../provider", w.demo.AnchorID(), w.base,
 		"http://169.254.169.254/latest", "file:///etc/passwd", "https://evil.example/%2e%2e", w.demo.ProviderID() + "?x", w.demo.ProviderID() + "#x",
 	} {
-		_, err := w.Start(context.Background(), identify.Order{}, id)
+		_, err := w.Start(context.Background(), id)
 		refused(t, id, err, "provider")
 	}
 	after := 0
@@ -390,7 +390,7 @@ func TestUnknownProviders(t *testing.T) {
 // An outage is no refusal: it may pass.
 func TestOutage(t *testing.T) {
 	w := newWorld(t)
-	d, err := w.Start(context.Background(), identify.Order{}, "")
+	d, err := w.Start(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func TestOutage(t *testing.T) {
 	if _, err := w.Finish(context.Background(), d.State, back); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("finish: %v", err)
 	}
-	if _, err := w.Start(context.Background(), identify.Order{}, ""); !errors.Is(err, fault.Unavailable) {
+	if _, err := w.Start(context.Background(), ""); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("start: %v", err)
 	}
 	w.rewrite = nil
@@ -412,7 +412,7 @@ func TestOutage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Start(context.Background(), identify.Order{}, ""); !errors.Is(err, fault.Unavailable) {
+	if _, err := c.Start(context.Background(), ""); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("a host that does not exist: %v", err)
 	}
 }

@@ -50,7 +50,7 @@ func TestCounterpart(t *testing.T) {
 	// told so tries again.
 	start := func() (to *identify.Departure, err error) {
 		for range 5 {
-			if to, err = d.Start(ctx, identify.Order{}, provider); !errors.Is(err, fault.Unavailable) {
+			if to, err = d.Start(ctx, provider); !errors.Is(err, fault.Unavailable) {
 				break
 			}
 		}
@@ -121,7 +121,7 @@ func TestCounterpart(t *testing.T) {
 
 	// The provider stands under an anchor that is not ours.
 	config.TrustAnchors, config.Providers = []string{p.URL + "/other"}, []string{provider}
-	_, err = with(config).Start(ctx, identify.Order{}, provider)
+	_, err = with(config).Start(ctx, provider)
 	refused(t, "another anchor", err, "chain")
 
 	if to, err = start(); err != nil {

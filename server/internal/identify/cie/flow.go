@@ -42,7 +42,7 @@ type pending struct {
 var fiscalNumbers = []string{"https://attributes.eid.gov.it/fiscal_number", "fiscal_number"}
 
 // Start sends a person to a provider, once its trust chain has been built again.
-func (c *CIE) Start(ctx context.Context, _ identify.Order, id string) (*identify.Departure, error) {
+func (c *CIE) Start(ctx context.Context, id string) (*identify.Departure, error) {
 	ids, err := c.providerIDs(ctx, listLife)
 	if err == nil && id != "" && !slices.Contains(ids, id) {
 		ids, err = c.providerIDs(ctx, 5*time.Second) // it may be a new one

@@ -52,7 +52,7 @@ func TestJourney(t *testing.T) {
 // The request that a person carries is signed, bound and asks for enough.
 func TestRequestObject(t *testing.T) {
 	w := newWorld(t, func(c *cie.Config) { c.Level = 2 })
-	d, err := w.Start(context.Background(), identify.Order{}, w.demo.ProviderID())
+	d, err := w.Start(context.Background(), w.demo.ProviderID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestNewTrustMark(t *testing.T) {
 // A person can be picked, typed, and every page says what it is.
 func TestDemoPages(t *testing.T) {
 	w := newWorld(t)
-	d, err := w.Start(context.Background(), identify.Order{}, "")
+	d, err := w.Start(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestDemoPages(t *testing.T) {
 	if err != nil || a.Proof.Proven != (identify.Attributes{GivenName: "Ada", Surname: "D'Amico", FiscalCode: "DMCDAA80A41H501X"}) {
 		t.Errorf("%v, %+v", err, a)
 	}
-	d, err = w.Start(context.Background(), identify.Order{}, "")
+	d, err = w.Start(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestDemoPages(t *testing.T) {
 // Every error that a provider may answer with is a sentence, with or without iss.
 func TestErrors(t *testing.T) {
 	w := newWorld(t)
-	d, err := w.Start(context.Background(), identify.Order{}, "")
+	d, err := w.Start(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestErrors(t *testing.T) {
 // A provider that changed its keys after we read them is read again, once.
 func TestKeyRollOver(t *testing.T) {
 	w := newWorld(t)
-	d, err := w.Start(context.Background(), identify.Order{}, "")
+	d, err := w.Start(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestKeyRollOver(t *testing.T) {
 		t.Errorf("after the roll-over: %v", err)
 	}
 	// The same with a key that the provider's configuration does not have.
-	d, err = w.Start(context.Background(), identify.Order{}, "")
+	d, err = w.Start(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestKeyRollOver(t *testing.T) {
 // A chain that is known serves answers while its statements last, and no longer.
 func TestCache(t *testing.T) {
 	w := newWorld(t)
-	d, err := w.Start(context.Background(), identify.Order{}, "")
+	d, err := w.Start(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func mario() url.Values { return url.Values{"person": {"0"}, "do": {"identify"}}
 // journey is a whole one.
 func (w *world) journey() (*identify.Departure, url.Values, *identify.Answer, error) {
 	w.t.Helper()
-	d, err := w.Start(context.Background(), identify.Order{}, "")
+	d, err := w.Start(context.Background(), "")
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -92,7 +92,7 @@ func (*CNS) Providers(context.Context) []identify.Provider {
 }
 
 // Start makes a request, which the visit with the card answers at once.
-func (m *CNS) Start(context.Context, identify.Order, string) (*identify.Departure, error) {
+func (m *CNS) Start(context.Context, string) (*identify.Departure, error) {
 	return &identify.Departure{Request: rand.Text(), Until: m.deps.Now().Add(time.Minute)}, nil
 }
 

@@ -502,7 +502,7 @@ func TestMixUp(t *testing.T) {
 			t.Error("a request without an answer")
 		}
 	}
-	if _, err := w.sp.Start(context.Background(), identifyOrder, "https://unknown.example"); err == nil {
+	if _, err := w.sp.Start(context.Background(), "https://unknown.example"); err == nil {
 		t.Error("sent to a stranger")
 	}
 }

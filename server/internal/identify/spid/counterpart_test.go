@@ -179,7 +179,7 @@ func serve(t *testing.T, change func(*spid.Config, *spid.Deps)) string {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /spid/metadata", func(rw http.ResponseWriter, r *http.Request) { w.sp.ServeMetadata(rw, r) })
 	mux.HandleFunc("GET /start", func(rw http.ResponseWriter, r *http.Request) {
-		d, err := w.sp.Start(r.Context(), identify.Order{}, r.URL.Query().Get("idp"))
+		d, err := w.sp.Start(r.Context(), r.URL.Query().Get("idp"))
 		if err != nil {
 			http.Error(rw, err.Error(), http.StatusUnprocessableEntity)
 			return

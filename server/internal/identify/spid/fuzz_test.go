@@ -8,8 +8,6 @@ import (
 	"rogito.dev/rogito/server/internal/identify/spid/demo"
 )
 
-var identifyOrder = identify.Order{}
-
 // FuzzResponse: nothing but what the provider signed is believed, and nothing
 // panics. Whatever passes must say what the signed answer said.
 func FuzzResponse(f *testing.F) {

@@ -29,7 +29,7 @@ type requested struct {
 // Start makes a signed AuthnRequest, by HTTP-POST where the identity provider
 // takes that, else by HTTP-Redirect. The answer's address is named by its index
 // alone: an index beside an address and a binding is refused in production.
-func (s *SPID) Start(ctx context.Context, _ identify.Order, entity string) (*identify.Departure, error) {
+func (s *SPID) Start(ctx context.Context, entity string) (*identify.Departure, error) {
 	p, err := s.provider(ctx, entity)
 	if err != nil {
 		return nil, refuse("provider")

@@ -94,7 +94,7 @@ func file(t testing.TB, content []byte) string {
 // start sends a person to an identity provider, which reads the request.
 func (w *world) start(t testing.TB, idp *demo.IdP) (*identify.Departure, *demo.Request) {
 	t.Helper()
-	d, err := w.sp.Start(context.Background(), identify.Order{}, idp.Entity)
+	d, err := w.sp.Start(context.Background(), idp.Entity)
 	if err != nil {
 		t.Fatal(err)
 	}

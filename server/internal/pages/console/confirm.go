@@ -239,10 +239,6 @@ func (d *Pages) tokenNamed(v *visit, id string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := t.Name
-	if name == "" {
-		name = "…" + t.LastFour
-	}
 	facts := []fact{
 		{look.T("Ends in", "Finisce con"), "…" + t.LastFour},
 		{look.T("Scopes", "Permessi"), strings.Join(t.Scopes, ", ")},
@@ -251,7 +247,7 @@ func (d *Pages) tokenNamed(v *visit, id string) (*target, error) {
 	if t.ID == v.Caller.TokenID {
 		facts = append(facts, fact{look.T("Note", "Nota"), look.T("It is the token that you are logged in with: this session ends too.", "È il token con cui hai fatto l'accesso: finisce anche questa sessione.").In(look.Language(v.r))})
 	}
-	return &target{ID: t.ID, Name: name, Back: "/console/account", Facts: facts}, nil
+	return &target{ID: t.ID, Name: cmp.Or(t.Name, "…"+t.LastFour), Back: "/console/account", Facts: facts}, nil
 }
 
 func (d *Pages) requestThatWaits(v *visit, id string) (*target, error) {

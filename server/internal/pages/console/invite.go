@@ -99,14 +99,11 @@ func (d *Pages) renderInvite(v *visit, f values, refused error) error {
 		for _, name := range inviteFields {
 			row.F[name] = f[name+"-"+strconv.Itoa(n)]
 		}
-		for _, o := range []look.Option{
+		row.Roles = withChosen(row.F["role"], []look.Option{
 			{Value: ledger.RoleSigner, Name: look.T("signs", "firma").In(l)},
 			{Value: ledger.RoleApprover, Name: look.T("approves", "approva").In(l)},
 			{Value: ledger.RoleViewer, Name: look.T("gets a copy", "riceve una copia").In(l)},
-		} {
-			o.Selected = o.Value == row.F["role"]
-			row.Roles = append(row.Roles, o)
-		}
+		})
 		if n <= inviteShown {
 			p.First = append(p.First, row)
 		} else {

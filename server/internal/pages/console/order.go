@@ -173,10 +173,7 @@ func (d *Pages) renderLink(v *visit, c *enroll.Certificate, to string, refused e
 	}
 	p.Scripts = append(p.Scripts, "copy.js")
 	status, l := http.StatusOK, look.Language(v.r)
-	for _, o := range []look.Option{{Value: "it", Name: "Italiano"}, {Value: "en", Name: "English"}} {
-		o.Selected = o.Value == string(l)
-		p.Language = append(p.Language, o)
-	}
+	p.Language = withChosen(string(l), []look.Option{{Value: "it", Name: "Italiano"}, {Value: "en", Name: "English"}})
 	if d.Outbox != "" && p.MaySend {
 		p.Letters = letters(d.Outbox, c.ID)
 	}

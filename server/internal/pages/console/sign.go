@@ -93,28 +93,22 @@ func (d *Pages) signPage(v *visit, f values) (*signPage, error) {
 		f[name] += "" // templates want all of them
 	}
 	l := look.Language(v.r)
-	for _, o := range []look.Option{
+	p.Types = withChosen(f["signatureType"], []look.Option{
 		{Value: "", Name: look.T("By what the document is", "In base al documento").In(l)},
 		{Value: "pades", Name: look.T("In the PDF itself (PAdES)", "Dentro il PDF (PAdES)").In(l)},
 		{Value: "cades", Name: look.T("In an envelope, .p7m (CAdES)", "In una busta .p7m (CAdES)").In(l)},
 		{Value: "xades", Name: look.T("XML or container (XAdES)", "XML o contenitore (XAdES)").In(l)},
 		{Value: "jades", Name: look.T("JSON (JAdES)", "JSON, cioè JAdES").In(l)},
-	} {
-		o.Selected = o.Value == f["signatureType"]
-		p.Types = append(p.Types, o)
-	}
+	})
 	p.Levels = levels(l, f["level"])
-	for _, o := range []look.Option{
+	p.Layouts = withChosen(f["layout"], []look.Option{
 		{Value: "beside", Name: look.T("Picture beside the text", "Immagine accanto al testo").In(l)},
 		{Value: "above", Name: look.T("Picture above the text", "Immagine sopra il testo").In(l)},
 		{Value: "behind", Name: look.T("Picture behind the text, pale", "Immagine dietro il testo, tenue").In(l)},
 		{Value: "picture", Name: look.T("Only the picture", "Solo l'immagine").In(l)},
 		{Value: "text", Name: look.T("Only text", "Solo testo").In(l)},
 		{Value: "compact", Name: look.T("Text in one paragraph", "Testo in un solo paragrafo").In(l)},
-	} {
-		o.Selected = o.Value == f["layout"]
-		p.Layouts = append(p.Layouts, o)
-	}
+	})
 	if p.Unlisted = !d.may(v, http.MethodGet, "certificates"); p.Unlisted {
 		return p, nil
 	}
@@ -124,15 +118,19 @@ func (d *Pages) signPage(v *visit, f values) (*signPage, error) {
 }
 
 // levels of a signature, the advised one first.
-func levels(l paper.Lang, chosen string) (all []look.Option) {
-	for _, o := range []look.Option{
+func levels(l paper.Lang, chosen string) []look.Option {
+	return withChosen(chosen, []look.Option{
 		{Value: "LT", Name: look.T("LT (advised): holds for years", "LT (consigliato): vale per anni").In(l)},
 		{Value: "LTA", Name: look.T("LTA: for the archive", "LTA: per la conservazione").In(l)},
 		{Value: "T", Name: look.T("T: with a time-stamp", "T: con marca temporale").In(l)},
 		{Value: "B", Name: look.T("B: the signature alone", "B: solo la firma").In(l)},
-	} {
-		o.Selected = o.Value == chosen
-		all = append(all, o)
+	})
+}
+
+// withChosen marks the option that was chosen.
+func withChosen(chosen string, all []look.Option) []look.Option {
+	for i := range all {
+		all[i].Selected = all[i].Value == chosen
 	}
 	return all
 }

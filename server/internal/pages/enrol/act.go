@@ -156,12 +156,12 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 			tried = "right"
 		}
 	case "device":
-		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), browser, addressOf(r))
+		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), browser, look.Address(r))
 	default:
 		err = fault.New(fault.BadField, "unknown action")
 	}
 	if err == nil && cred == nil && c.HasUnseen() && (action == "reveal" || c.Identified(browser)) {
-		cred, err = p.enroll.Reveal(ctx, c, browser, addressOf(r))
+		cred, err = p.enroll.Reveal(ctx, c, browser, look.Address(r))
 	}
 	if err != nil {
 		p.refused(w, r, action, err)

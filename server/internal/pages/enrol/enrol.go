@@ -8,7 +8,6 @@ import (
 	"embed"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -134,14 +133,6 @@ func (p *Pages) step(w http.ResponseWriter, r *http.Request) {
 		p.newBrowser(w, r)
 	}
 	p.render(w, r, http.StatusOK, v)
-}
-
-// addressOf is the address that a request came from, without the port.
-func addressOf(r *http.Request) string {
-	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		return host
-	}
-	return r.RemoteAddr
 }
 
 // statement hands out the document that the holder signs.

@@ -2,6 +2,7 @@ package look
 
 import (
 	"crypto/rand"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -55,6 +56,14 @@ func (t Ties) New(w http.ResponseWriter, r *http.Request, path string, framed bo
 	}
 	http.SetCookie(w, c)
 	return fresh
+}
+
+// Address is where a request came from, without the port.
+func Address(r *http.Request) string {
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		return host
+	}
+	return r.RemoteAddr
 }
 
 // Depart lets a page post its form to a provider, which may lead it on to other hosts

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"html/template"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -104,10 +103,7 @@ func (p *Pages) arrive(r *http.Request, v *people.Visit) *http.Request {
 		r = r.Clone(r.Context())
 		r.Header.Set("Accept-Language", l)
 	}
-	v.Language, v.Address = string(look.Language(r)), r.RemoteAddr
-	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		v.Address = host
-	}
+	v.Language, v.Address = string(look.Language(r)), look.Address(r)
 	return r
 }
 

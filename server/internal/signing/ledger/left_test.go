@@ -119,7 +119,7 @@ func TestRemovedRecordLeavesLittle(t *testing.T) {
 		for _, n := range taken(t, db) {
 			full += n
 		}
-		g.Blobs, g.Callbacks, g.Biller, g.Log = blobs, callback.New(db, m, nil, nil), g.biller(t), slog.New(slog.DiscardHandler)
+		g.Blobs, g.Callbacks, g.Biller, g.Log = blobs, callback.New(db, m, nil), g.biller(t), slog.New(slog.DiscardHandler)
 		g.KeepRecords, g.Now = 365*24*time.Hour, func() time.Time { return time.Now().Add(367 * 24 * time.Hour) }
 		g.Audit = audit.New(db, m, nil)
 		if err := g.Retain(context.WithoutCancel(ctx)); err != nil {

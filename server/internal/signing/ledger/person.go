@@ -18,9 +18,6 @@ const (
 	PersonExpired       PersonState = "EXPIRED"
 )
 
-// PersonStates in the order of a life.
-var PersonStates = []PersonState{PersonNew, PersonNotified, PersonViewed, PersonAuthenticated, PersonSigned, PersonDeclined, PersonExpired}
-
 // Final says that nothing follows.
 func (s PersonState) Final() bool {
 	return s == PersonSigned || s == PersonDeclined || s == PersonExpired

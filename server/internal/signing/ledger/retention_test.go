@@ -67,7 +67,7 @@ func TestRetentionKeepsPace(t *testing.T) {
 		} {
 			now := func() time.Time { return time.Now().Add(step.after) }
 			s := &Ledger{Config{
-				DB: db, Master: m, Blobs: blobs, Audit: audit.New(db, m, nil), Callbacks: callback.New(db, m, nil, nil), Biller: g.biller(t), KeepRecords: 365 * 24 * time.Hour, Now: now, Log: slog.New(slog.DiscardHandler),
+				DB: db, Master: m, Blobs: blobs, Audit: audit.New(db, m, nil), Callbacks: callback.New(db, m, nil), Biller: g.biller(t), KeepRecords: 365 * 24 * time.Hour, Now: now, Log: slog.New(slog.DiscardHandler),
 			}}
 			before := yardstick.Processor()
 			if err := s.Retain(ctx); err != nil {
