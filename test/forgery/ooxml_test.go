@@ -193,6 +193,8 @@ func makeOffice(t *testing.T, m *materials) []specimen {
 		bad("a second "+n, a.with(1, member{name: n, data: []byte(strings.Replace(string(a.find(doc).data), "100", "900", 1))}))
 	}
 
+	m.properties(good, bad)
+
 	// Relationships.
 	evil := member{name: "word/evil.xml", data: []byte(strings.Replace(string(a.find(doc).data), "100", "900", 1))}
 	more := func(part string, r rel) archive {
