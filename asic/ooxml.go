@@ -384,6 +384,9 @@ func (p *opc) cover(expect ades.Expectation) error {
 	for _, l := range p.links {
 		note(l.part.name+"#"+l.id, links[l])
 	}
+	for _, name := range p.loose { // Office shows a picture, a text and comments from its signatures
+		note(name, nil)
+	}
 	for _, s := range p.doc.Signatures {
 		s.ContentIsWhole = s.Intact() == ades.Yes && !missed[s]
 		s.Content = nil

@@ -259,6 +259,14 @@ func makeOffice(t *testing.T, m *materials) []specimen {
 	wrongType.types = map[string]string{doc: "text/plain", "word/styles.xml": "application/xml", "word/header1.xml": "application/xml", "word/media/dot.png": "image/png"}
 	bad("signed as of another type", m.office(plain, wrongType))
 	bad("a broken signature beside it", a.with(-1, member{name: "_xmlsignatures/sig2.xml", data: []byte("<x/>")}).change(types, replaced("</Types>", `<Override PartName="/_xmlsignatures/sig2.xml" ContentType="`+ctSig+`"/></Types>`)))
+	const sig = "_xmlsignatures/sig1.xml"
+	for name, object := range map[string]string{
+		"a picture":      `<ds:Object Id="idValidSigLnImg">R0lGODlhAQABAAAAACw=</ds:Object>`,
+		"comments":       `<ds:Object Id="idOfficeObject"><SignatureInfoV1 xmlns="http://schemas.microsoft.com/office/2006/digsig"><SignatureComments>I pay 900</SignatureComments></SignatureInfoV1></ds:Object>`,
+		"another signer": `<ds:Object><ds:SignatureProperties><ds:SignatureProperty Target="#S"><SignatureInfoV1 xmlns="http://schemas.microsoft.com/office/2006/digsig"><SignatureText>Anna</SignatureText></SignatureInfoV1></ds:SignatureProperty></ds:SignatureProperties></ds:Object>`,
+	} {
+		bad(name+" that nobody signed in the signature", a.change(sig, replaced("</ds:Signature>", object+"</ds:Signature>")))
+	}
 	bad("the document as a signature", a.change("_xmlsignatures/_rels/origin.sigs.rels", replaced("</Relationships>", `<Relationship Id="rId2" Type="`+relPackage+`digital-signature/signature" Target="/word/document.xml"/></Relationships>`)))
 	bad("the signature of another document", func() archive {
 		b, s := word()
