@@ -344,7 +344,7 @@ func (p *opc) cover(expect ades.Expectation) error {
 			}
 		}
 	}
-	if err := p.showProperties(); err != nil {
+	if err := p.showProperties(parts); err != nil {
 		return err
 	}
 	missed, data := sigs{}, sigs{}

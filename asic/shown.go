@@ -2,10 +2,12 @@ package asic
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldom"
 )
@@ -75,8 +77,11 @@ func (p *place) named() {
 	}
 }
 
-// maxOpen bounds the places within others.
-const maxOpen = 32
+// Bounds on the places within others, and in a document. Where there are more, all properties count.
+const (
+	maxOpen   = 32
+	maxPlaces = 1 << 16
+)
 
 // placesIn returns the places in a part.
 func placesIn(d *xmldom.Document) (found []*place) {
@@ -88,6 +93,9 @@ func placesIn(d *xmldom.Document) (found []*place) {
 		}
 	}
 	for n := range d.Root().All() {
+		if len(found) > maxPlaces {
+			return found
+		}
 		if n.Kind != xmldom.Element {
 			continue
 		}
@@ -167,22 +175,23 @@ func localAttr(n *xmldom.Node, local string) string {
 	return ""
 }
 
-// showProperties makes content of the properties that the document shows otherwise than signed.
-func (p *opc) showProperties() error {
-	if len(p.properties) == 0 || len(p.doc.Signatures) == 0 {
+// showProperties makes content of the properties that the document shows otherwise than signed. Of
+// the parts only those count that are signed: others make the document valid for a part.
+func (p *opc) showProperties(signed map[*entry]map[*ades.Signature]bool) error {
+	if len(p.properties) == 0 {
 		return nil
 	}
 	var places []*place
-	for e := range p.shown {
-		if t := p.typeOf(e); !strings.HasSuffix(t, "xml") || strings.Contains(t, "glossary") || e.Size() > limits.ZIPMeta {
+	for e := range signed {
+		if t := p.typeOf(e); !p.shown[e] || len(places) > maxPlaces || !strings.HasSuffix(t, "xml") || strings.Contains(t, "glossary") || e.Size() > limits.ZIPMeta {
 			continue // the glossary has building blocks, which are not shown
 		}
 		b, err := e.bytes()
-		if err != nil {
+		if errors.Is(err, errBomb) {
 			return err
 		}
-		if !bytes.Contains(b, []byte("dataBinding")) && !bytes.Contains(b, []byte("instr")) {
-			continue
+		if err != nil || !bytes.Contains(b, []byte("dataBinding")) && !bytes.Contains(b, []byte("instr")) {
+			continue // a part that cannot be read is not intact either
 		}
 		if d, err := xmldom.ParseContext(p.ctx, string(b), xmldom.Limits{}); err == nil {
 			places = append(places, placesIn(d)...)
@@ -193,14 +202,14 @@ func (p *opc) showProperties() error {
 	}
 	for e, kind := range p.properties {
 		mine := slices.DeleteFunc(slices.Clone(places), func(w *place) bool { return w.kind != kind })
-		if len(mine) == 0 {
+		if len(mine) == 0 && len(places) <= maxPlaces {
 			continue
 		}
 		d, err := p.parse(e)
 		if err != nil {
 			p.c.recordError(err)
 		}
-		if err != nil || differs(d, mine) {
+		if err != nil || len(places) > maxPlaces || differs(d, mine) {
 			delete(p.apart, e)
 		}
 	}
