@@ -77,7 +77,7 @@ func (p *place) named() {
 	}
 }
 
-// Bounds on the places within others, and in a document. Where there are more, all properties count.
+// Bounds on the places within others and in a document. If there are more, all properties count.
 const (
 	maxOpen   = 32
 	maxPlaces = 1 << 16

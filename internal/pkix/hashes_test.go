@@ -6,8 +6,8 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// TestHashesHaveOneName: a policy accepts hashes by name, so the digest of a content and that of its
-// signature must have the same.
+// TestHashesHaveOneName: a policy accepts hashes by name, so the digest of a content and that of
+// its signature must have the same.
 func TestHashesHaveOneName(t *testing.T) {
 	for _, id := range []string{
 		oid.MD5, oid.SHA1, oid.RIPEMD160, oid.SHA224, oid.SHA256, oid.SHA384, oid.SHA512, oid.SHA512_224,

@@ -122,9 +122,9 @@ func (s *Signature) relationships(d *data, t *xmldom.Node) (*data, error) {
 	return &data{octets: b.Bytes()}, s.reserve(int64(b.Len()))
 }
 
-// blanksDigested reports whether a digest of relationships is that of xmlsec, and so of LibreOffice,
-// which write an element for every blank between relationships (clause 10.5.8.3 removes these). The
-// relationships that are digested are the same.
+// blanksDigested reports whether a digest of relationships is that of xmlsec, and so of
+// LibreOffice, which write an element for every blank between relationships (clause 10.5.8.3
+// removes these). The relationships that are digested are the same.
 func (s *Signature) blanksDigested(r *Reference, ext Resolver, w hash.Hash) bool {
 	steps, err := transforms(r.Node)
 	if err != nil || len(steps) == 0 || steps[0].Attr("Algorithm") != RelationshipTransform {
