@@ -49,6 +49,8 @@ type opc struct {
 	shown    map[*entry]bool // parts that a reader loads
 	links    []link          // relationships that a reader follows
 	apart    map[*entry]bool // parts that are not content
+	// properties are those of apart that the document may show, with their kinds.
+	properties map[*entry]string
 }
 
 // link is a relationship that a reader follows.
@@ -75,6 +77,7 @@ func (r *reader) readOOXML(expect ades.Expectation) error {
 	p := &opc{
 		reader: r, parts: map[string]*entry{}, defaults: map[string]string{}, types: map[string]string{},
 		rels: map[*entry][]xmldsig.Relationship{}, shown: map[*entry]bool{}, apart: map[*entry]bool{},
+		properties: map[*entry]string{},
 	}
 	for _, e := range r.c.entries {
 		if e.role == roleFolder {
@@ -215,6 +218,11 @@ func (p *opc) walk() {
 		case slices.ContainsFunc(nonContent, func(s string) bool { return strings.HasSuffix(r.Type, s) }) && r.Mode == "Internal":
 			if e != nil && p.relsOf(e) == nil {
 				p.apart[e] = true
+				for _, kind := range []string{coreProperties, extendedProperties, customProperties} {
+					if strings.Contains(path.Base(r.Type), kind) {
+						p.properties[e] = kind
+					}
+				}
 			} else if e != nil {
 				p.visit(e)
 			}
@@ -336,6 +344,9 @@ func (p *opc) cover(expect ades.Expectation) error {
 			}
 		}
 	}
+	if err := p.showProperties(parts); err != nil {
+		return err
+	}
 	missed, data := sigs{}, sigs{}
 	note := func(name string, by sigs) {
 		part := ades.Part{Kind: ades.FilePart, Name: name, Expected: expect.File != "" && name == expect.File}
@@ -372,6 +383,9 @@ func (p *opc) cover(expect ades.Expectation) error {
 	}
 	for _, l := range p.links {
 		note(l.part.name+"#"+l.id, links[l])
+	}
+	for _, name := range p.loose { // Office shows a picture, a text and comments from its signatures
+		note(name, nil)
 	}
 	for _, s := range p.doc.Signatures {
 		s.ContentIsWhole = s.Intact() == ades.Yes && !missed[s]

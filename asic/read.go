@@ -63,6 +63,7 @@ type reader struct {
 	ids       map[string]bool
 	of        map[string][]*ades.Signature // signatures by file
 	stamped   map[*entry]bool              // files under an intact time-stamp
+	loose     []string                     // what signature files hold that they do not sign
 }
 
 func (r *reader) problem(p ades.Problem) { r.doc.Problems = append(r.doc.Problems, p) }
@@ -169,6 +170,11 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 	}
 	for _, s := range doc.Signatures {
 		s.ContentIsWhole = false // determined below for the container
+	}
+	for _, part := range doc.Parts {
+		if len(part.CoveredBy) == 0 {
+			r.loose = append(r.loose, e.name+"#"+part.Name)
+		}
 	}
 	return doc.Signatures, nil
 }

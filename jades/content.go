@@ -262,8 +262,17 @@ func (s *sigReader) byHash(d *referred) {
 		if r.Value, ok = base64url([]byte(d.digests[i])); !ok {
 			s.problem(finding.JWSBase64, "protected", "hashV")
 		}
-		at := slices.IndexFunc(digests, func(x []byte) bool { return x != nil && bytes.Equal(x, r.Value) })
-		switch f := s.named(d, par); {
+		// The names are signed too: a file that has the name must be the content, and only where none
+		// has it another one may be.
+		f := s.named(d, par)
+		at := -1
+		for k, x := range digests {
+			if x != nil && bytes.Equal(x, r.Value) && (f == nil || f.Name == s.files[k].Name) {
+				at = k
+				break
+			}
+		}
+		switch {
 		case at >= 0:
 			r.Found, r.Intact, r.Name = true, ades.Yes, s.files[at].Name
 			s.content = append(s.content, s.files[at])
@@ -371,15 +380,18 @@ func (s *sigReader) checkBody(value string) {
 }
 
 // field is the value of a message's field: values of one name are joined, and must not contain line
-// breaks, which would start another field.
+// breaks, which would start another field. None may be left out, since all count as signed.
 func field(files []ades.File, name string) (value string, found bool, err error) {
 	if name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, "\r\n: ") {
 		return "", false, nil
 	}
 	var values []string
 	for _, f := range files {
-		if !strings.EqualFold(f.Name, name) || f.Source.Size() > maxField {
+		if !strings.EqualFold(f.Name, name) {
 			continue
+		}
+		if f.Source.Size() > maxField {
+			return "", false, nil
 		}
 		b := make([]byte, f.Source.Size())
 		if n, err := f.Source.ReadAt(b, 0); n < len(b) && err != io.EOF {

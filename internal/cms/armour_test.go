@@ -31,6 +31,11 @@ func TestArmour(t *testing.T) {
 		"text beside the PEM": {std([]byte("paid\n" + string(block))), false, true},
 		"text after it":       {std(append(block, "paid"...)), true, false},
 		"after the padding":   {std(der) + std(der), true, false},
+		"PEM":                 {string(block), true, true},
+		"PEM, old label":      {strings.ReplaceAll(string(block), "PKCS7", "PKCS #7 SIGNED DATA"), true, true},
+		"a header in the PEM": {strings.Replace(string(block), "\n", "\nNote: <b>paid</b>\n\n", 1), true, false},
+		"a page as its label": {strings.ReplaceAll(string(block), "PKCS7", "<b>paid</b>"), true, false},
+		"another at its end":  {strings.Replace(string(block), "END PKCS7", "END <b>paid</b>", 1), true, false},
 		"after, twice":        {std([]byte(std(der[:259]) + "AAAA")), true, false},
 	} {
 		src := bytes.NewReader([]byte(row.text))

@@ -3,6 +3,7 @@ package cms
 import (
 	"bytes"
 	"io"
+	"regexp"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -99,20 +100,28 @@ func checkArmour(text []byte) error {
 	if end < 0 {
 		return finding.ArmourNoEnd.New()
 	}
-	_, after, found := bytes.Cut(text[end+len("-----END"):], []byte("-----"))
+	label, after, found := bytes.Cut(text[end+len("-----END"):], []byte("-----"))
 	if !found || !blank(after) {
 		return finding.ArmourTextAround.New()
 	}
 	if bytes.Count(text, []byte("-----BEGIN")) > 1 {
 		return finding.ArmourSecondBlock.New()
 	}
-	// Inside the block: some readers decode what follows the padding.
+	// Inside the block: a label and a header (RFC 1421, 4.6) can hold any text, and some readers
+	// decode what follows the padding.
 	body := pemBody(text)
+	first, _, _ := bytes.Cut(text[len("-----BEGIN"):], []byte("-----"))
+	if !armourLabel.Match(first) || !armourLabel.Match(label) || bytes.IndexByte(body, ':') >= 0 {
+		return finding.ArmourTextAround.New()
+	}
 	if i := bytes.IndexByte(body, '='); i >= 0 && len(bytes.Trim(body[i:], "= \t\r\n")) > 0 {
 		return finding.ArmourDataAfter.New()
 	}
 	return nil
 }
+
+// armourLabel is what products write: CMS, PKCS7, PKCS #7 SIGNED DATA.
+var armourLabel = regexp.MustCompile(`^[A-Z0-9 #]{0,40}$`)
 
 func blank(b []byte) bool {
 	return len(b) <= limits.CMSPadding && len(bytes.Trim(b, " \t\r\n\x00")) == 0

@@ -27,6 +27,9 @@ var digests = []digest{
 	{SHA3_384, crypto.SHA3_384, "SHA3-384"},
 	{SHA3_512, crypto.SHA3_512, "SHA3-512"},
 	{MD5, crypto.MD5, "MD5"},
+	{SHA512_224, crypto.SHA512_224, "SHA-512/224"},
+	{SHA512_256, crypto.SHA512_256, "SHA-512/256"},
+	{RIPEMD160, crypto.RIPEMD160, "RIPEMD160"},
 }
 
 // Hash is the hash function of a digest algorithm; false if it is unknown.
@@ -50,9 +53,10 @@ func OfHash(h crypto.Hash) string {
 }
 
 // CheckHash returns why a hash function cannot be used in a signature: it has no identifier here,
-// or is not linked in.
+// is not linked in, or is one that few programs read.
 func CheckHash(h crypto.Hash) error {
-	if OfHash(h) == "" || !h.Available() {
+	rare := h == crypto.SHA512_224 || h == crypto.SHA512_256 || h == crypto.RIPEMD160
+	if OfHash(h) == "" || !h.Available() || rare {
 		return fmt.Errorf("hash function %d is not one that signatures use", h)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
 
 	_ "golang.org/x/crypto/ripemd160" //nolint:staticcheck // old signatures are to be read, not made
 )
@@ -82,25 +83,9 @@ var ErrUnsupported = errors.New("unsupported algorithm")
 // ErrSignature means that a signature does not verify.
 var ErrSignature = errors.New("signature does not verify")
 
-var hashOIDs = map[string]crypto.Hash{
-	"1.2.840.113549.2.5":      crypto.MD5,
-	"1.3.14.3.2.26":           crypto.SHA1,
-	"1.3.36.3.2.1":            crypto.RIPEMD160,
-	"2.16.840.1.101.3.4.2.1":  crypto.SHA256,
-	"2.16.840.1.101.3.4.2.2":  crypto.SHA384,
-	"2.16.840.1.101.3.4.2.3":  crypto.SHA512,
-	"2.16.840.1.101.3.4.2.4":  crypto.SHA224,
-	"2.16.840.1.101.3.4.2.5":  crypto.SHA512_224,
-	"2.16.840.1.101.3.4.2.6":  crypto.SHA512_256,
-	"2.16.840.1.101.3.4.2.7":  crypto.SHA3_224,
-	"2.16.840.1.101.3.4.2.8":  crypto.SHA3_256,
-	"2.16.840.1.101.3.4.2.9":  crypto.SHA3_384,
-	"2.16.840.1.101.3.4.2.10": crypto.SHA3_512,
-}
-
 // HashOf returns the hash with that object identifier.
-func HashOf(oid string) (crypto.Hash, bool) {
-	h, ok := hashOIDs[oid]
+func HashOf(dotted string) (crypto.Hash, bool) {
+	h, ok := oid.Hash(dotted)
 	return h, ok && h.Available()
 }
 

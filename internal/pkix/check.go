@@ -101,9 +101,9 @@ func verifyPKCS1(key *rsa.PublicKey, hash crypto.Hash, digest, sig []byte) bool 
 
 // isPKCS1 compares the whole EMSA-PKCS1-v1_5 (RFC 8017, 9.2), including the padding.
 func isPKCS1(em []byte, hash crypto.Hash, digest []byte) bool {
-	prefix, known := digestInfos[hash]
+	prefix := digestInfo(hash)
 	pad := len(em) - len(prefix) - len(digest) - 3
-	if !known || len(digest) != hash.Size() || pad < 8 || em[0] != 0 || em[1] != 1 || em[2+pad] != 0 {
+	if prefix == nil || len(digest) != hash.Size() || pad < 8 || em[0] != 0 || em[1] != 1 || em[2+pad] != 0 {
 		return false
 	}
 	for _, b := range em[2 : 2+pad] {
@@ -114,17 +114,17 @@ func isPKCS1(em []byte, hash crypto.Hash, digest []byte) bool {
 	return bytes.Equal(em[3+pad:len(em)-len(digest)], prefix) && bytes.Equal(em[len(em)-len(digest):], digest)
 }
 
-// digestInfos are the octets before a digest in a DigestInfo (RFC 8017, 9.2), with NULL as the
-// hash's parameters.
-var digestInfos = func() map[crypto.Hash][]byte {
-	m := make(map[crypto.Hash][]byte)
-	for id, hash := range hashOIDs {
-		digest := encode(tagOctetString, make([]byte, hash.Size()))
-		info := encode(tagSequence, encode(tagSequence, encodeOID(id), []byte{tagNull, 0}), digest)
-		m[hash] = info[:len(info)-hash.Size()]
+// digestInfo is the octets before a digest in a DigestInfo (RFC 8017, 9.2), with NULL as the hash's
+// parameters; nil if the hash has no identifier.
+func digestInfo(hash crypto.Hash) []byte {
+	id := oid.OfHash(hash)
+	if id == "" {
+		return nil
 	}
-	return m
-}()
+	digest := encode(tagOctetString, make([]byte, hash.Size()))
+	info := encode(tagSequence, encode(tagSequence, encodeOID(id), []byte{tagNull, 0}), digest)
+	return info[:len(info)-hash.Size()]
+}
 
 // rsaRecover is RSAVP1; the result has the length of the modulus.
 func rsaRecover(key *rsa.PublicKey, sig []byte) ([]byte, bool) {

@@ -33,7 +33,7 @@ func TestShortRSA(t *testing.T) {
 			c := new(big.Int).SetBytes(em)
 			return c.Exp(c, d, n).FillBytes(make([]byte, pub.Size()))
 		}
-		sig := sign(append(bytes.Clone(digestInfos[crypto.SHA256]), digest...))
+		sig := sign(append(digestInfo(crypto.SHA256), digest...))
 		flipped := bytes.Clone(sig)
 		flipped[len(sig)/2] ^= 4
 		more := new(big.Int).SetBytes(sig)

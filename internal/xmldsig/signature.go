@@ -44,6 +44,8 @@ type Signature struct {
 	// What the current Write holds between transforms.
 	reserved int64
 	parsed   []*xmldom.Document
+	// blankElements: relationships are written as by LibreOffice.
+	blankElements bool
 }
 
 // ErrBudget means that checking takes more work than allowed.

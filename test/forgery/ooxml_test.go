@@ -1,6 +1,7 @@
 package forgery
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -65,6 +66,7 @@ type officeSigned struct {
 	types map[string]string // of the parts that are signed
 	rels  map[string][]rel  // signed, by the part that holds them
 	group bool              // by type in place of ids
+	blank bool              // with the elements that LibreOffice digests for blanks
 }
 
 // word is a contract with a style, a picture, a header, a link and properties.
@@ -130,8 +132,12 @@ func (m *materials) office(a archive, s officeSigned) archive {
 				fmt.Fprintf(&picks, `<p:RelationshipReference SourceId="%s"></p:RelationshipReference>`, r.id)
 			}
 		}
+		digested := transformed(list)
+		if s.blank {
+			digested = bytes.Replace(digested, []byte("<Relationship "), []byte("<text></text><Relationship "), 1)
+		}
 		entry("/"+x.name+"?ContentType="+ctRels, `<ds:Transform xmlns:p="http://schemas.openxmlformats.org/package/2006/digital-signature" Algorithm="http://schemas.openxmlformats.org/package/2006/RelationshipTransform">`+
-			picks.String()+`</ds:Transform><ds:Transform Algorithm="http://www.w3.org/TR/2001/REC-xml-c14n-20010315"/>`, transformed(list))
+			picks.String()+`</ds:Transform><ds:Transform Algorithm="http://www.w3.org/TR/2001/REC-xml-c14n-20010315"/>`, digested)
 	}
 	b.WriteString(`</ds:Manifest><ds:SignatureProperties><ds:SignatureProperty Id="idSignatureTime" Target="#S"><t:SignatureTime xmlns:t="http://schemas.openxmlformats.org/package/2006/digital-signature"><t:Format>YYYY-MM-DDThh:mm:ssTZD</t:Format><t:Value>2026-01-02T03:04:05Z</t:Value></t:SignatureTime></ds:SignatureProperty></ds:SignatureProperties></ds:Object>`)
 	sig := f.xmldsig("@", b.String(), ref{"#idPackageObject", dsNS + "Object", ""})
@@ -161,6 +167,15 @@ func makeOffice(t *testing.T, m *materials) []specimen {
 		list = append(list, specimen{name: name, data: x.bytes(), want: forged})
 	}
 	const doc, rels, types, root = "word/document.xml", "word/_rels/document.xml.rels", "[Content_Types].xml", "_rels/.rels"
+	blanks, byLibre := plain, what
+	byLibre.blank = true
+	for _, part := range []string{root, rels} {
+		blanks = blanks.change(part, replaced("</Relationships>", "\n</Relationships>"))
+	}
+	blanks = m.office(blanks, byLibre)
+	good("relationships digested as by LibreOffice", blanks)
+	bad("relationships digested as by LibreOffice, another target", blanks.change(rels, replaced("styles.xml", "header1.xml")))
+	bad("relationships digested as by LibreOffice, one more", blanks.change(rels, replaced("\n</Rel", `<Relationship Id="rId99" Type="t" Target="styles.xml"/>`+"\n</Rel")))
 	good("as it was signed", a)
 	good("relationships signed by their types", m.office(plain, byType))
 	good("other properties", a.change("docProps/core.xml", func(x *member) { x.data = []byte(`<other/>`) }))
@@ -192,6 +207,8 @@ func makeOffice(t *testing.T, m *materials) []specimen {
 	for _, n := range []string{"Word/Document.xml", "word/document.xml", "word/%64ocument.xml", "word//document.xml", "/word/document.xml", "word\\document.xml", "word/document.xml/[0].piece", "word/document.xml/[0].last.piece", "[content_types].xml"} {
 		bad("a second "+n, a.with(1, member{name: n, data: []byte(strings.Replace(string(a.find(doc).data), "100", "900", 1))}))
 	}
+
+	m.properties(good, bad)
 
 	// Relationships.
 	evil := member{name: "word/evil.xml", data: []byte(strings.Replace(string(a.find(doc).data), "100", "900", 1))}
@@ -257,6 +274,14 @@ func makeOffice(t *testing.T, m *materials) []specimen {
 	wrongType.types = map[string]string{doc: "text/plain", "word/styles.xml": "application/xml", "word/header1.xml": "application/xml", "word/media/dot.png": "image/png"}
 	bad("signed as of another type", m.office(plain, wrongType))
 	bad("a broken signature beside it", a.with(-1, member{name: "_xmlsignatures/sig2.xml", data: []byte("<x/>")}).change(types, replaced("</Types>", `<Override PartName="/_xmlsignatures/sig2.xml" ContentType="`+ctSig+`"/></Types>`)))
+	const sig = "_xmlsignatures/sig1.xml"
+	for name, object := range map[string]string{
+		"a picture":      `<ds:Object Id="idValidSigLnImg">R0lGODlhAQABAAAAACw=</ds:Object>`,
+		"comments":       `<ds:Object Id="idOfficeObject"><SignatureInfoV1 xmlns="http://schemas.microsoft.com/office/2006/digsig"><SignatureComments>I pay 900</SignatureComments></SignatureInfoV1></ds:Object>`,
+		"another signer": `<ds:Object><ds:SignatureProperties><ds:SignatureProperty Target="#S"><SignatureInfoV1 xmlns="http://schemas.microsoft.com/office/2006/digsig"><SignatureText>Anna</SignatureText></SignatureInfoV1></ds:SignatureProperty></ds:SignatureProperties></ds:Object>`,
+	} {
+		bad(name+" that nobody signed in the signature", a.change(sig, replaced("</ds:Signature>", object+"</ds:Signature>")))
+	}
 	bad("the document as a signature", a.change("_xmlsignatures/_rels/origin.sigs.rels", replaced("</Relationships>", `<Relationship Id="rId2" Type="`+relPackage+`digital-signature/signature" Target="/word/document.xml"/></Relationships>`)))
 	bad("the signature of another document", func() archive {
 		b, s := word()
