@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/xmldom"
 )
 
 var errBomb = fmt.Errorf("the container inflates to too much: %w", limits.ErrBudget)
@@ -216,6 +217,19 @@ func (e *entry) bytes() ([]byte, error) {
 		return nil, &ades.MalformedError{Format: "ZIP", Where: e.name, Err: err}
 	}
 	return b, nil
+}
+
+// xml parses a small file; an error names it by its format.
+func (e *entry) xml(format string) (*xmldom.Document, error) {
+	b, err := e.bytes()
+	if err != nil {
+		return nil, err
+	}
+	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
+	if err != nil {
+		return nil, &ades.MalformedError{Format: format, Where: e.name, Err: err}
+	}
+	return d, nil
 }
 
 // Detect reports whether a source is a ZIP that may be a signature container.

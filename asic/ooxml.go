@@ -9,7 +9,6 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
-	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
@@ -111,7 +110,7 @@ func (r *reader) readOOXML(expect ades.Expectation) error {
 func (p *opc) readTypes() error {
 	e := p.c.byName[contentTypes]
 	p.apart[e] = true
-	d, err := p.parse(e)
+	d, err := e.xml("OOXML")
 	if err != nil {
 		return err
 	}
@@ -131,18 +130,6 @@ func (p *opc) readTypes() error {
 		kind[key] = n.Attr("ContentType")
 	}
 	return nil
-}
-
-func (p *opc) parse(e *entry) (*xmldom.Document, error) {
-	b, err := e.bytes()
-	if err != nil {
-		return nil, err
-	}
-	d, err := xmldom.ParseContext(p.ctx, string(b), xmldom.Limits{})
-	if err != nil {
-		return nil, &ades.MalformedError{Format: "OOXML", Where: e.name, Err: err}
-	}
-	return d, nil
 }
 
 func (p *opc) typeOf(e *entry) string {
@@ -172,7 +159,7 @@ func (p *opc) relationships(of *entry) []xmldsig.Relationship {
 	if read {
 		return list
 	}
-	d, err := p.parse(e)
+	d, err := e.xml("OOXML")
 	if err == nil {
 		list, err = xmldsig.Relationships(d)
 	}

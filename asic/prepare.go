@@ -14,7 +14,6 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
-	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 	"rogito.dev/rogito/xades"
 )
@@ -285,13 +284,9 @@ func (d *Draft) parallelSimple(ctx context.Context, c *container) error {
 
 // appendXAdES puts a signature beside those in a file.
 func appendXAdES(e *entry, signature []byte) ([]byte, error) {
-	b, err := e.bytes()
+	d, err := e.xml("XML")
 	if err != nil {
 		return nil, err
-	}
-	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
-	if err != nil {
-		return nil, &ades.MalformedError{Format: "XML", Where: e.name, Err: err}
 	}
 	if d.Root().Is(xmldsig.Space, "Signature") {
 		return nil, ades.Malformed("XML", e.name, "the signature file has no room for a second signature")
