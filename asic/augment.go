@@ -221,16 +221,7 @@ func (a *augmenter) complete(token []byte, ts *ades.Timestamp) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := sd.X509()
-	for _, c := range got.Certificates {
-		if !slices.ContainsFunc(have, func(x []byte) bool { return bytes.Equal(x, c) }) {
-			sd.AddCertificates(c)
-		}
-	}
-	sd.AddRevocations(got.CRLs...)
-	for _, o := range got.OCSPs {
-		sd.AddRevocations(cms.OCSPChoice(o))
-	}
+	sd.AddBundle(got)
 	return sd.Bytes()
 }
 

@@ -136,7 +136,7 @@ func (a *augmenter) addValidationData(ctx context.Context) error {
 		return fmt.Errorf("validation data: %w", err)
 	}
 	if mayGrow(a.sd) == nil {
-		addBundle(a.sd, got)
+		a.sd.AddBundle(got)
 		return nil
 	}
 	for i := range a.sd.SignerInfos {
@@ -145,14 +145,6 @@ func (a *augmenter) addValidationData(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func addBundle(sd *cms.SignedData, b ades.Bundle) {
-	sd.AddCertificates(b.Certificates...)
-	sd.AddRevocations(b.CRLs...)
-	for _, o := range b.OCSPs {
-		sd.AddRevocations(cms.OCSPChoice(o))
-	}
 }
 
 // addToToken puts validation data into a signer's newest archive time-stamp. An
@@ -167,7 +159,7 @@ func (a *augmenter) addToToken(i int, b ades.Bundle) error {
 	if err != nil {
 		return err
 	}
-	addBundle(token, b)
+	token.AddBundle(b)
 	raw, err := token.Bytes()
 	if err != nil {
 		return err
