@@ -305,13 +305,11 @@ func (p *opc) cover(expect ades.Expectation) error {
 	type sigs = map[*ades.Signature]bool
 	parts, links := map[*entry]sigs{}, map[link]sigs{}
 	for _, s := range p.doc.Signatures {
-		for _, f := range s.Content {
-			if e, ok := f.Source.(*entry); ok {
-				if parts[e] == nil {
-					parts[e] = sigs{}
-				}
-				parts[e][s] = true
+		for e := range coveredBy(s) {
+			if parts[e] == nil {
+				parts[e] = sigs{}
 			}
+			parts[e][s] = true
 		}
 		for _, ref := range s.References {
 			for _, id := range ref.Relationships {

@@ -224,15 +224,8 @@ func cleanNames(files []ades.File) ([]ades.File, error) {
 // Options.Simple and Options.CAdES are determined by the container.
 func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
-	c, err := open(ctx, src)
+	c, format, err := openToUpdate(ctx, src)
 	if err != nil {
-		return nil, err
-	}
-	format, err := c.format()
-	if err != nil || format == ades.ODF || format == ades.OOXML {
-		return nil, ErrNotContainer
-	}
-	if err := c.prepareUpdate(src); err != nil {
 		return nil, err
 	}
 	o.Simple, o.CAdES = format == ades.ASiCS, len(c.of(roleCMS)) > 0
@@ -249,7 +242,7 @@ func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Opti
 	}
 	sig, err := d.prepare(ctx, files, c.nextNumber())
 	d.write = func(w *writer, signature []byte) error {
-		if err := w.copyAll(c, nil); err != nil {
+		if err := w.copyAll(c, nil, nil); err != nil {
 			return err
 		}
 		return sig.write(w, signature)
@@ -277,7 +270,7 @@ func (d *Draft) parallelSimple(ctx context.Context, c *container) error {
 		if err != nil {
 			return err
 		}
-		return w.copyAll(c, map[string][]byte{sigs[0].name: whole})
+		return w.copyAll(c, map[string][]byte{sigs[0].name: whole}, nil)
 	}
 	return err
 }
