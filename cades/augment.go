@@ -108,9 +108,7 @@ func (a *augmenter) stampSignatures(ctx context.Context) error {
 		if len(si.Unsigned(oid.AttrSignatureTimestamp)) > 0 {
 			continue
 		}
-		d := a.r.Digest().New()
-		d.Write(si.Signature)
-		token, err := a.stamp(ctx, d.Sum(nil))
+		token, err := a.stamp(ctx, oid.Sum(a.r.Digest(), si.Signature))
 		if err != nil {
 			return err
 		}
