@@ -296,17 +296,21 @@ func (s *Set) State() []report.ListState {
 	var out []report.ListState
 	for _, h := range s.current.Load().lists {
 		st := h.ListState
-		st.Usable = h.list != nil && !h.list.NextUpdate.IsZero() && !s.now().After(h.list.NextUpdate.Add(s.config.Grace))
+		st.Usable = s.usable(h)
 		out = append(out, st)
 	}
 	return out
+}
+
+func (s *Set) usable(h *trustedList) bool {
+	return h.list != nil && !h.list.NextUpdate.IsZero() && !s.now().After(h.list.NextUpdate.Add(s.config.Grace))
 }
 
 // Recognised returns the certificates (DER) of the services of a type that the list of a territory
 // currently recognises at national level; none if that list is not usable.
 func (s *Set) Recognised(territory, serviceType string) [][]byte {
 	h := s.current.Load().find(territory)
-	if h == nil || h.list == nil || h.list.NextUpdate.IsZero() || s.now().After(h.list.NextUpdate.Add(s.config.Grace)) {
+	if h == nil || !s.usable(h) {
 		return nil
 	}
 	var out [][]byte
