@@ -2,6 +2,7 @@ package jades
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"errors"
@@ -207,10 +208,7 @@ func (o settings) refer(ctx context.Context, files []ades.File) (names, types, d
 		names = append(names, sigDName(name))
 		t := o.MediaTypes[f.Name]
 		typed = typed || t != ""
-		if t == "" {
-			t = "application/octet-stream"
-		}
-		types = append(types, shortType(t))
+		types = append(types, shortType(cmp.Or(t, "application/octet-stream")))
 		if o.Mechanism != ByURIHash {
 			continue
 		}

@@ -2,6 +2,7 @@ package tsl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,9 +69,7 @@ type identity struct {
 
 // NewSet returns a set without lists: no one is trusted until Load or Refresh.
 func NewSet(c Config) (*Set, error) {
-	if c.LOTL == "" {
-		c.LOTL = EULOTL
-	}
+	c.LOTL = cmp.Or(c.LOTL, EULOTL)
 	if c.Anchors == nil {
 		c.Anchors = OfficialJournal()
 	}

@@ -4,6 +4,7 @@
 package fattura
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -85,10 +86,8 @@ func Read(text []byte) (*Invoice, error) {
 	}
 	head := child(root, "FatturaElettronicaHeader")
 	in := &Invoice{
-		Format: root.Attr("versione"), Supplier: party(child(head, "CedentePrestatore")), Customer: party(child(head, "CessionarioCommittente")),
-	}
-	if in.Format == "" {
-		in.Format = text1(head, "DatiTrasmissione", "FormatoTrasmissione")
+		Format:   cmp.Or(root.Attr("versione"), text1(head, "DatiTrasmissione", "FormatoTrasmissione")),
+		Supplier: party(child(head, "CedentePrestatore")), Customer: party(child(head, "CessionarioCommittente")),
 	}
 	for _, b := range children(root, "FatturaElettronicaBody") {
 		if len(in.Documents) < maxRows {
@@ -170,12 +169,9 @@ func party(n *xmldom.Node) Party {
 		seat = child(who, "Sede")
 	}
 	p := Party{
-		Name: text1(who, "Denominazione"), FiscalCode: text1(ids, "CodiceFiscale"),
+		Name: cmp.Or(text1(who, "Denominazione"), join(" ", text1(who, "Nome"), text1(who, "Cognome"))), FiscalCode: text1(ids, "CodiceFiscale"),
 		VAT:     text1(ids, "IdFiscaleIVA", "IdPaese") + text1(ids, "IdFiscaleIVA", "IdCodice"),
 		Address: join(" ", text1(seat, "Indirizzo"), text1(seat, "NumeroCivico")),
-	}
-	if p.Name == "" {
-		p.Name = join(" ", text1(who, "Nome"), text1(who, "Cognome"))
 	}
 	p.Address = join(", ", p.Address, join(" ", text1(seat, "CAP"), text1(seat, "Comune"), text1(seat, "Provincia")), text1(seat, "Nazione"))
 	return p

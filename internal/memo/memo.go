@@ -2,7 +2,10 @@
 // counted otherwise has a cache of its own; any other cache in memory is one of these.
 package memo
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // Memo caches values by key, in two generations: when the young one is full the old one is dropped,
 // and a value that is used becomes young again. Values must be the same whenever they are computed,
@@ -76,16 +79,6 @@ func (m *Memo[K, V]) put(key K, e entry[V]) {
 	m.weight += e.weight
 }
 
-func (m *Memo[K, V]) most() int {
-	if m.Most > 0 {
-		return m.Most
-	}
-	return 4096
-}
+func (m *Memo[K, V]) most() int { return cmp.Or(max(0, m.Most), 4096) }
 
-func (m *Memo[K, V]) mostWeight() int {
-	if m.Weight > 0 {
-		return m.Weight
-	}
-	return 16 << 20
-}
+func (m *Memo[K, V]) mostWeight() int { return cmp.Or(max(0, m.Weight), 16<<20) }
