@@ -6,6 +6,7 @@ package fattura
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/internal/xmldom"
@@ -77,11 +78,7 @@ func Read(text []byte) (*Invoice, error) {
 	}
 	defer d.Release()
 	root := d.Root()
-	known := false
-	for _, s := range spaces {
-		known = known || root.Name.Space == s
-	}
-	if !known || !strings.HasPrefix(root.Name.Local, "FatturaElettronica") {
+	if !slices.Contains(spaces, root.Name.Space) || !strings.HasPrefix(root.Name.Local, "FatturaElettronica") {
 		return nil, ErrNone
 	}
 	head := child(root, "FatturaElettronicaHeader")

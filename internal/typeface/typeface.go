@@ -84,12 +84,10 @@ func (f *Font) glyphsOf(r rune) (glyphs []shown, spelled bool) {
 
 // Has reports whether the font has every character of a text, or its letter without the diacritic.
 func (f *Font) Has(s string) bool {
-	for _, r := range s {
-		if _, spelled := f.glyphsOf(r); spelled {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		_, spelled := f.glyphsOf(r)
+		return spelled
+	})
 }
 
 // Width of a text at size one.
