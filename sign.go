@@ -332,8 +332,7 @@ func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	}
 	src, out, err := d.finish(ctx, value)
 	defer discard(out)
-	var noRoom *pades.NoRoomError
-	if errors.As(err, &noRoom) && d.tries < maxTries {
+	if noRoom, ok := errors.AsType[*pades.NoRoomError](err); ok && d.tries < maxTries {
 		d.tries++
 		d.o.PAdES.Reserve = noRoom.Need + noRoom.Need/8
 		if err := d.prepareAgain(ctx); err != nil {

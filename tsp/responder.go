@@ -119,8 +119,7 @@ func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // refuseUnreadable answers a request that could not be read.
 func refuseUnreadable(w http.ResponseWriter, err error) {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		http.Error(w, fmt.Sprintf("a time-stamp request has at most %d bytes", large.Limit), http.StatusRequestEntityTooLarge)
 		return
 	}

@@ -133,8 +133,7 @@ func (r *reader) Read(b []byte) (int, error) {
 
 // explain describes an error in a few words, without addresses that the caller did not write.
 func explain(err error) error {
-	var no *Refused
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*Refused](err); ok {
 		return no
 	}
 	var dns *net.DNSError

@@ -187,8 +187,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		return nil
 	}
 	conn, err := d.DialContext(ctx, network, address)
-	var no *Refused
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*Refused](err); ok {
 		return nil, no
 	}
 	return conn, err
