@@ -25,9 +25,8 @@ type SignerInfo struct {
 	UnsignedAttrs      []Attribute
 	Signature          []byte
 
-	// RawSignedAttrs and RawUnsignedAttrs are the original fields with their tags [0] and [1]; nil
-	// if absent.
-	RawSignedAttrs, RawUnsignedAttrs []byte
+	// RawSignedAttrs is the original field with its tag [0]; nil if absent.
+	RawSignedAttrs []byte
 	// RawFields are the original values before unsignedAttrs: version, sid, digestAlgorithm,
 	// [signedAttrs], signatureAlgorithm, signature.
 	RawFields [][]byte
@@ -62,7 +61,6 @@ func ParseSignerInfo(raw []byte) (*SignerInfo, error) {
 func (si *SignerInfo) parse(parts []Element) error {
 	if n := len(parts); n > 0 && parts[n-1].Tag == 0xa1 {
 		var err error
-		si.RawUnsignedAttrs = parts[n-1].Raw
 		if si.UnsignedAttrs, err = parseAttributes(parts[n-1]); err != nil {
 			return fmt.Errorf("unsignedAttrs: %w", err)
 		}

@@ -17,12 +17,10 @@ import (
 type CRL struct {
 	Raw, RawIssuer []byte
 	signed
-	Version                int
 	Issuer                 Name
 	ThisUpdate, NextUpdate time.Time // NextUpdate is zero if absent
-	AuthorityKeyID         []byte
-	Number                 *big.Int // nil if absent
-	DeltaBase              *big.Int // set for a delta list
+	Number                 *big.Int  // nil if absent
+	DeltaBase              *big.Int  // set for a delta list
 	IDP                    *IssuingDistributionPoint
 	// ExpiredCertsOnCRL: certificates that expired since then remain listed.
 	ExpiredCertsOnCRL time.Time
@@ -76,11 +74,7 @@ func (c *CRL) parse(der []byte) error {
 }
 
 func (c *CRL) parseTBS(in reader) error {
-	c.Version = 1
-	if v, ok := in.take(tagInteger); ok {
-		n, _ := smallInt(v.body)
-		c.Version = n + 1
-	}
+	in.take(tagInteger) // version
 	inner, ok := in.take(tagSequence)
 	if !ok {
 		return errDER
@@ -135,9 +129,7 @@ func (c *CRL) applyExtensions(body []byte) {
 				c.CriticalUnknown = true
 			}
 		case "2.5.29.35":
-			var cert Certificate
-			cert.applyAuthorityKeyID(x.Value)
-			c.AuthorityKeyID = cert.AuthorityKeyID
+			// of the issuer, who is found by name: known, so that it may be critical
 		case "2.5.29.60":
 			r := reader(x.Value)
 			e, _ := r.next()
