@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // SignerInfo is one signer's part of a SignedData, or a counter-signature.
@@ -112,7 +113,7 @@ func (si *SignerInfo) identifier(e Element) error {
 			return errTag
 		}
 		si.Issuer = parts[0].Raw
-		si.Serial = Integer(parts[1].Body)
+		si.Serial = pkix.Integer(parts[1].Body)
 		return nil
 	case 0x80:
 		si.SubjectKeyID = e.Body
@@ -132,15 +133,6 @@ func (si *SignerInfo) identifier(e Element) error {
 		return nil
 	}
 	return errTag
-}
-
-// Integer reads the content octets of an INTEGER.
-func Integer(b []byte) *big.Int {
-	v := new(big.Int).SetBytes(b)
-	if len(b) > 0 && b[0]&0x80 != 0 {
-		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
-	}
-	return v
 }
 
 func parseAttributes(e Element) ([]Attribute, error) {

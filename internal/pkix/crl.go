@@ -118,11 +118,11 @@ func (c *CRL) applyExtensions(body []byte) {
 		switch x.OID {
 		case "2.5.29.20":
 			if b, ok := single(x.Value, tagInteger); ok {
-				c.Number = parseInt(b)
+				c.Number = Integer(b)
 			}
 		case "2.5.29.27":
 			if b, ok := single(x.Value, tagInteger); ok {
-				c.DeltaBase = parseInt(b)
+				c.DeltaBase = Integer(b)
 			}
 		case "2.5.29.28":
 			if c.IDP, ok = parseIDP(x.Value); !ok {
@@ -267,7 +267,7 @@ func (s *search) entry(body []byte) error {
 
 // sameSerial compares the last octet first, which is faster for nearly all entries.
 func sameSerial(b, want []byte, n *big.Int) bool {
-	return len(b) > 0 && b[len(b)-1] == want[len(want)-1] && parseInt(b).Cmp(n) == 0
+	return len(b) > 0 && b[len(b)-1] == want[len(want)-1] && Integer(b).Cmp(n) == 0
 }
 
 // someTrue is how a BOOLEAN begins: an entry without one has no critical extension.
@@ -315,7 +315,7 @@ func (s *search) issuer(der []byte) bool {
 }
 
 func parseEntry(serial []byte, in reader) (Entry, error) {
-	e := Entry{SerialNumber: parseInt(serial)}
+	e := Entry{SerialNumber: Integer(serial)}
 	at, _ := in.next()
 	var ok bool
 	if e.RevokedAt, ok = parseTime(at); !ok {
