@@ -150,21 +150,9 @@ func party(n *xmldom.Node) Party {
 	if own != n && child(own, "Anagrafica") == nil {
 		own = n
 	}
-	who := child(own, "Anagrafica")
-	if who == nil {
-		who = child(n, "AltriDatiIdentificativi")
-	}
-	if who == nil {
-		who = own
-	}
-	ids := own
-	if f := child(n, "IdentificativiFiscali"); f != nil {
-		ids = f
-	}
-	seat := child(n, "Sede")
-	if seat == nil {
-		seat = child(who, "Sede")
-	}
+	who := cmp.Or(child(own, "Anagrafica"), child(n, "AltriDatiIdentificativi"), own)
+	ids := cmp.Or(child(n, "IdentificativiFiscali"), own)
+	seat := cmp.Or(child(n, "Sede"), child(who, "Sede"))
 	p := Party{
 		Name: cmp.Or(text1(who, "Denominazione"), join(" ", text1(who, "Nome"), text1(who, "Cognome"))), FiscalCode: text1(ids, "CodiceFiscale"),
 		VAT:     text1(ids, "IdFiscaleIVA", "IdPaese") + text1(ids, "IdFiscaleIVA", "IdCodice"),
@@ -184,9 +172,6 @@ func child(n *xmldom.Node, name string) *xmldom.Node {
 }
 
 func children(n *xmldom.Node, name string) (list []*xmldom.Node) {
-	if n == nil {
-		return nil
-	}
 	for c := range n.Elements() {
 		if c.Name.Local == name {
 			list = append(list, c)
@@ -217,11 +202,5 @@ func trimmed(n *xmldom.Node) string {
 }
 
 func join(by string, parts ...string) string {
-	var some []string
-	for _, p := range parts {
-		if p != "" {
-			some = append(some, p)
-		}
-	}
-	return strings.Join(some, by)
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), by)
 }
