@@ -5,8 +5,6 @@
 package typeface
 
 import (
-	"bytes"
-	"compress/zlib"
 	"fmt"
 	"strings"
 	"sync"
@@ -153,14 +151,4 @@ func (f *Font) Clip(s string, measure float64) string {
 		r = r[:len(r)-1]
 	}
 	return strings.TrimSpace(string(r)) + "…"
-}
-
-// Compressed makes a stream object with FlateDecode.
-func Compressed(dict *pdf.Dict, data []byte) *pdf.Stream {
-	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
-	z.Write(data)
-	z.Close()
-	dict.Set("Filter", pdf.Name("FlateDecode"))
-	return &pdf.Stream{Dict: dict, Data: b.Bytes()}
 }
