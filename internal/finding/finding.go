@@ -84,13 +84,6 @@ func (k *Kind) Lesser(where string, values ...any) ades.Problem {
 	return p
 }
 
-// Graver is the opposite.
-func (k *Kind) Graver(where string, values ...any) ades.Problem {
-	p := k.Problem(where, values...)
-	p.Fatal = true
-	return p
-}
-
 // New is a finding of this kind as an error, for parsers.
 func (k *Kind) New(values ...any) error { return &failure{k, values} }
 

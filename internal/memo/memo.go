@@ -8,8 +8,8 @@ import (
 )
 
 // Memo caches values by key, in two generations: when the young one is full the old one is dropped,
-// and a value that is used becomes young again. Values must be the same whenever they are computed,
-// or be forgotten when they change. It is safe for concurrent use; its zero value is ready to use.
+// and a value that is used becomes young again. Values must be the same whenever they are computed.
+// It is safe for concurrent use; its zero value is ready to use.
 type Memo[K comparable, V any] struct {
 	Most   int // values in a generation; 0 means 4,096
 	Weight int // bytes retained by them in total; 0 means 16 MB
@@ -45,15 +45,6 @@ func (m *Memo[K, V]) Put(key K, value V, weight int) {
 	if weight <= m.mostWeight()/10 {
 		m.put(key, entry[V]{value, weight})
 	}
-}
-
-// Forget removes a value that has changed.
-func (m *Memo[K, V]) Forget(key K) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.weight -= m.young[key].weight
-	delete(m.young, key)
-	delete(m.old, key)
 }
 
 // Len is how many values are known.
