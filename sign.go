@@ -256,6 +256,9 @@ func (d *Draft) checkBudget(ctx context.Context) error {
 func (d *Draft) prepare(ctx context.Context) error {
 	o := &d.o
 	d.raise = ades.AugmentOptions{Level: o.Level, Stamper: o.Stamper, Gatherer: o.Gatherer, VRI: o.VRI, Hash: cmp.Or(o.StampHash, o.Hash), Time: o.Time}
+	if s := o.Stamper; o.ContentTimestamp {
+		o.CAdES.ContentStamper, o.PAdES.ContentStamper, o.XAdES.ContentStamper, o.ASiC.ContentStamper = s, s, s, s
+	}
 	return d.format.prepare(ctx, d)
 }
 
