@@ -72,9 +72,6 @@ type Form struct {
 
 func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	o, c := &d.o, d.o.CAdES
-	if o.ContentTimestamp {
-		c.ContentStamper = o.Stamper
-	}
 	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.metered(ctx).Files[0].Source) == KindCMS
 	if d.in.Digest != nil || cms {
 		c.MediaType = "" // the content is not read
@@ -143,9 +140,6 @@ func preparePAdES(ctx context.Context, d *Draft) error {
 	}
 	o := d.o.PAdES
 	o.Stamped = o.Stamped || d.o.Level >= ades.LevelT
-	if d.o.ContentTimestamp {
-		o.ContentStamper = d.o.Stamper
-	}
 	d.raise.Password = o.Password
 	if o.Spool == nil {
 		o.Spool = func() pades.Spool {
@@ -174,11 +168,7 @@ func prepareXAdES(ctx context.Context, d *Draft) (err error) {
 	if d.o.XAdES.Packaging == xades.Detached {
 		d.raise.Detached = d.in.Files
 	}
-	x := d.o.XAdES
-	if d.o.ContentTimestamp {
-		x.ContentStamper = d.o.Stamper
-	}
-	d.inner, err = xades.Prepare(ctx, d.in.Files, d.o.SignParams, x)
+	d.inner, err = xades.Prepare(ctx, d.in.Files, d.o.SignParams, d.o.XAdES)
 	return err
 }
 
@@ -227,9 +217,6 @@ func prepareASiC(ctx context.Context, d *Draft) (err error) {
 		return errors.New("ASiC.Simple goes with the format ASiC-S only")
 	}
 	a.Simple = d.o.Format == ades.ASiCS
-	if d.o.ContentTimestamp {
-		a.ContentStamper = d.o.Stamper
-	}
 	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.metered(ctx).Files[0].Source) == KindASiC {
 		d.inner, err = asic.Parallel(ctx, d.in.Files[0].Source, d.o.SignParams, a)
 	} else {

@@ -2,6 +2,7 @@ package rogito
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"errors"
@@ -254,9 +255,9 @@ func (d *Draft) checkBudget(ctx context.Context) error {
 
 func (d *Draft) prepare(ctx context.Context) error {
 	o := &d.o
-	d.raise = ades.AugmentOptions{Level: o.Level, Stamper: o.Stamper, Gatherer: o.Gatherer, VRI: o.VRI, Hash: o.StampHash, Time: o.Time}
-	if o.StampHash == 0 {
-		d.raise.Hash = o.Hash
+	d.raise = ades.AugmentOptions{Level: o.Level, Stamper: o.Stamper, Gatherer: o.Gatherer, VRI: o.VRI, Hash: cmp.Or(o.StampHash, o.Hash), Time: o.Time}
+	if s := o.Stamper; o.ContentTimestamp {
+		o.CAdES.ContentStamper, o.PAdES.ContentStamper, o.XAdES.ContentStamper, o.ASiC.ContentStamper = s, s, s, s
 	}
 	return d.format.prepare(ctx, d)
 }
@@ -332,8 +333,7 @@ func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	}
 	src, out, err := d.finish(ctx, value)
 	defer discard(out)
-	var noRoom *pades.NoRoomError
-	if errors.As(err, &noRoom) && d.tries < maxTries {
+	if noRoom, ok := errors.AsType[*pades.NoRoomError](err); ok && d.tries < maxTries {
 		d.tries++
 		d.o.PAdES.Reserve = noRoom.Need + noRoom.Need/8
 		if err := d.prepareAgain(ctx); err != nil {
@@ -402,15 +402,7 @@ func (d *Draft) spool() Spool {
 // verify checks a value with the key of the certificate.
 func (d *Draft) verify(value []byte) error {
 	p := &d.o.SignParams
-	alg, err := cms.SignatureAlgorithm(p.Certificate.PublicKey, p.Digest(), p.PSS)
-	if err != nil {
-		return err
-	}
-	id, err := pkix.ParseAlgorithmIdentifier(alg)
-	if err != nil {
-		return err
-	}
-	scheme, err := pkix.SchemeOf(id, p.Digest())
+	scheme, err := cms.Scheme(p.Certificate.PublicKey, p.Digest(), p.PSS)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package rogito
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -102,10 +103,7 @@ func (v *Verifier) now() time.Time {
 // read turns bytes into facts, under the limits of package limits. Large facts are held in the
 // heavy lane, which leave releases once the report is made.
 func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (n *nest, leave func(), err error) {
-	memory, left := memoryOr(v.Memory), v.CPU
-	if left == 0 {
-		left = readTime
-	}
+	memory, left := memoryOr(v.Memory), cmp.Or(v.CPU, readTime)
 	leave, err = limits.Lanes(ctx, memory, func(ctx context.Context) (bool, error) {
 		ctx, done := limits.WithTime(ctx, left)
 		n, err = v.readWith(ctx, src, o)

@@ -265,12 +265,7 @@ type Attribute struct {
 
 // Has reports whether an attribute with that name is present.
 func (s *Signature) Has(name string) bool {
-	for _, a := range s.Attributes {
-		if a.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Attributes, func(a Attribute) bool { return a.Name == name })
 }
 
 // EvidenceKind is the kind of a piece of evidence.

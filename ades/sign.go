@@ -1,6 +1,7 @@
 package ades
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -33,12 +34,7 @@ type SignParams struct {
 }
 
 // Digest is the hash in use, SHA-256 by default.
-func (s SignParams) Digest() crypto.Hash {
-	if s.Hash == 0 {
-		return crypto.SHA256
-	}
-	return s.Hash
-}
+func (s SignParams) Digest() crypto.Hash { return cmp.Or(s.Hash, crypto.SHA256) }
 
 // Draft is a document that lacks only its signature value, which may come from a remote key or
 // after a person has confirmed it.
@@ -125,12 +121,7 @@ type AugmentOptions struct {
 }
 
 // Digest is the hash of the time-stamps, SHA-256 by default.
-func (r AugmentOptions) Digest() crypto.Hash {
-	if r.Hash == 0 {
-		return crypto.SHA256
-	}
-	return r.Hash
-}
+func (r AugmentOptions) Digest() crypto.Hash { return cmp.Or(r.Hash, crypto.SHA256) }
 
 // MissingError lists the certificates for which data could not be obtained.
 type MissingError struct {

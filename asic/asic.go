@@ -14,6 +14,7 @@ package asic
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -66,17 +67,8 @@ func Profile(sig *ades.Signature, doc *ades.Document, complete func(certificates
 }
 
 func hasRevocation(sig *ades.Signature) bool {
-	for _, e := range sig.Evidence {
-		if e.Kind != ades.EvidenceCertificate {
-			return true
-		}
-	}
-	for _, ts := range sig.Timestamps {
-		if ts.Signature != nil && hasRevocation(ts.Signature) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sig.Evidence, func(e ades.Evidence) bool { return e.Kind != ades.EvidenceCertificate }) ||
+		slices.ContainsFunc(sig.Timestamps, func(ts *ades.Timestamp) bool { return ts.Signature != nil && hasRevocation(ts.Signature) })
 }
 
 // role is the purpose of a file in the container.

@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/xmldsig"
 	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
 )
@@ -23,15 +24,8 @@ const archiveName = metaInf + "ASiCArchiveManifest.xml"
 // copied unchanged. CAdES signatures of an ASiC-E are archived by a time-stamped
 // ASiCArchiveManifest, all others by the archive time-stamp of their own format.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	c, err := open(ctx, src)
+	c, format, err := openToUpdate(ctx, src)
 	if err != nil {
-		return err
-	}
-	format, err := c.format()
-	if err != nil || format == ades.ODF || format == ades.OOXML {
-		return ErrNotContainer
-	}
-	if err := c.prepareUpdate(src); err != nil {
 		return err
 	}
 	a := &augmenter{ctx: ctx, c: c, r: r, changed: map[string][]byte{}, renamed: map[string]string{}, simple: format == ades.ASiCS}
@@ -79,12 +73,7 @@ func (a *augmenter) raiseXML() error {
 	files := a.c.of(roleXML)
 	raised := 0
 	for _, e := range files {
-		m := &handoff.Member{Source: e}
-		for _, f := range a.c.entries {
-			if f.role != roleFolder && f != e {
-				m.Files = append(m.Files, ades.File{Name: f.name, Source: f})
-			}
-		}
+		m := &handoff.Member{Source: e, Files: a.c.files(e)}
 		var out bytes.Buffer
 		switch err := xades.Augment(a.ctx, m, &out, a.r); {
 		case errors.Is(err, xades.ErrNothing):
@@ -143,10 +132,8 @@ func (a *augmenter) archived(name string) bool {
 		if m.entry.role != roleArchive {
 			continue
 		}
-		for _, o := range m.objects {
-			if decodeName(o.URI) == name {
-				return true
-			}
+		if slices.ContainsFunc(m.objects, func(o *xmldsig.Reference) bool { return decodeName(o.URI) == name }) {
+			return true
 		}
 	}
 	return false
@@ -221,16 +208,7 @@ func (a *augmenter) complete(token []byte, ts *ades.Timestamp) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := sd.X509()
-	for _, c := range got.Certificates {
-		if !slices.ContainsFunc(have, func(x []byte) bool { return bytes.Equal(x, c) }) {
-			sd.AddCertificates(c)
-		}
-	}
-	sd.AddRevocations(got.CRLs...)
-	for _, o := range got.OCSPs {
-		sd.AddRevocations(cms.OCSPChoice(o))
-	}
+	sd.AddBundle(got)
 	return sd.Bytes()
 }
 
@@ -280,10 +258,8 @@ func (a *augmenter) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range a.c.entries {
-		if err := a.writeEntry(z, e); err != nil {
-			return err
-		}
+	if err := z.copyAll(a.c, a.changed, a.renamed); err != nil {
+		return err
 	}
 	for _, f := range a.added {
 		if err := z.file(f); err != nil {
@@ -291,17 +267,4 @@ func (a *augmenter) write(w io.Writer) error {
 		}
 	}
 	return z.close()
-}
-
-func (a *augmenter) writeEntry(z *writer, e *entry) error {
-	if e.role == roleMimetype {
-		return nil
-	}
-	if b, ok := a.changed[e.name]; ok {
-		return z.bytes(e.name, b)
-	}
-	if to := a.renamed[e.name]; to != "" {
-		return z.copy(e, to)
-	}
-	return z.copy(e, e.name)
 }

@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/xmldom"
 )
 
 var errBomb = fmt.Errorf("the container inflates to too much: %w", limits.ErrBudget)
@@ -123,24 +124,32 @@ func (c *container) recordError(err error) {
 	}
 }
 
-// prepareUpdate prepares a container for signing or augmenting. An ambiguous one is an error.
-func (c *container) prepareUpdate(src ades.Source) error {
+// openToUpdate opens a container for signing or augmenting. An ambiguous one is an error.
+func openToUpdate(ctx context.Context, src ades.Source) (*container, ades.Format, error) {
+	c, err := open(ctx, src)
+	if err != nil {
+		return nil, "", err
+	}
+	format, err := c.format()
+	if err != nil || format == ades.ODF || format == ades.OOXML {
+		return nil, "", ErrNotContainer
+	}
 	for _, p := range c.problems {
 		if p.Fatal {
-			return ades.Malformed("ZIP", p.Where, "%s", p.Text)
+			return nil, "", ades.Malformed("ZIP", p.Where, "%s", p.Text)
 		}
 	}
 	if len(c.twice) > 0 {
-		return ades.Malformed("ZIP", c.twice[0], "two entries of one name")
+		return nil, "", ades.Malformed("ZIP", c.twice[0], "two entries of one name")
 	}
 	z, err := zip.NewReader(src, src.Size())
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) || len(z.File) != len(c.entries) {
-		return ades.Malformed("ZIP", "", "the directory cannot be read: %v", err)
+		return nil, "", ades.Malformed("ZIP", "", "the directory cannot be read: %v", err)
 	}
 	for i, f := range z.File {
 		c.entries[i].file = f
 	}
-	return nil
+	return c, format, nil
 }
 
 // readMime finds the media type: in the mimetype file, wherever it is and however it is stored, or
@@ -218,6 +227,30 @@ func (e *entry) bytes() ([]byte, error) {
 	return b, nil
 }
 
+// files are those of the container, without one of them if it is given.
+func (c *container) files(but *entry) []ades.File {
+	var out []ades.File
+	for _, e := range c.entries {
+		if e.role != roleFolder && e != but {
+			out = append(out, ades.File{Name: e.name, Source: e})
+		}
+	}
+	return out
+}
+
+// xml parses a small file; an error names it by its format.
+func (e *entry) xml(format string) (*xmldom.Document, error) {
+	b, err := e.bytes()
+	if err != nil {
+		return nil, err
+	}
+	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
+	if err != nil {
+		return nil, &ades.MalformedError{Format: format, Where: e.name, Err: err}
+	}
+	return d, nil
+}
+
 // Detect reports whether a source is a ZIP that may be a signature container.
 func Detect(src ades.Source) (ades.Format, bool) {
 	c, err := open(context.Background(), src)
@@ -235,11 +268,5 @@ func Files(ctx context.Context, src ades.Source) ([]ades.File, []ades.Problem, e
 	if err != nil {
 		return nil, nil, err
 	}
-	var out []ades.File
-	for _, e := range c.entries {
-		if e.role != roleFolder {
-			out = append(out, ades.File{Name: e.name, Source: e})
-		}
-	}
-	return out, c.problems, nil
+	return c.files(nil), c.problems, nil
 }

@@ -13,7 +13,6 @@ import (
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/limits"
-	"rogito.dev/rogito/internal/xmldom"
 )
 
 // coverage records the parts of the container, and which signatures cover each. A reference counts
@@ -187,13 +186,9 @@ func shows(mediaType, name string) bool {
 
 // checkManifest also returns a file to which only one of manifest and signer gives a specific type.
 func (c *container) checkManifest(e *entry, signed map[*entry]map[string]bool) (vague string, err error) {
-	b, err := e.bytes()
+	d, err := e.xml("manifest")
 	if err != nil {
 		return "", err
-	}
-	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
-	if err != nil {
-		return "", &ades.MalformedError{Format: "manifest", Where: e.name, Err: err}
 	}
 	root := d.Root()
 	if root.Name.Local != "manifest" || root.Name.Space != nsManifest {

@@ -2,6 +2,7 @@ package asic
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -457,7 +458,7 @@ func (l *layout) endsEarly(off, n int64) (bool, error) {
 // tile checks that the entries are contiguous from the first byte to the directory.
 func (l *layout) tile() {
 	sorted := slices.Clone(l.records)
-	slices.SortStableFunc(sorted, func(a, b record) int { return int(min(1, max(-1, a.offset-b.offset))) })
+	slices.SortStableFunc(sorted, func(a, b record) int { return cmp.Compare(a.offset, b.offset) })
 	at := int64(0)
 	for _, r := range append(sorted, record{name: "central directory", offset: l.start}) {
 		switch {

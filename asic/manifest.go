@@ -15,7 +15,6 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pkix"
-	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
@@ -29,13 +28,9 @@ type manifest struct {
 
 // readManifest reads one manifest file.
 func readManifest(e *entry) (*manifest, error) {
-	b, err := e.bytes()
+	d, err := e.xml("ASiC manifest")
 	if err != nil {
 		return nil, err
-	}
-	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
-	if err != nil {
-		return nil, &ades.MalformedError{Format: "ASiC manifest", Where: e.name, Err: err}
 	}
 	root := d.Root()
 	if root.Name.Local != "ASiCManifest" || root.Name.Space != nsASiC {

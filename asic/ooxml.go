@@ -9,7 +9,6 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
-	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
@@ -114,7 +113,7 @@ func (r *reader) readOOXML(expect ades.Expectation) error {
 func (p *opc) readTypes() error {
 	e := p.c.byName[contentTypes]
 	p.apart[e] = true
-	d, err := p.parse(e)
+	d, err := e.xml("OOXML")
 	if err != nil {
 		return err
 	}
@@ -134,18 +133,6 @@ func (p *opc) readTypes() error {
 		kind[key] = n.Attr("ContentType")
 	}
 	return nil
-}
-
-func (p *opc) parse(e *entry) (*xmldom.Document, error) {
-	b, err := e.bytes()
-	if err != nil {
-		return nil, err
-	}
-	d, err := xmldom.ParseContext(p.ctx, string(b), xmldom.Limits{})
-	if err != nil {
-		return nil, &ades.MalformedError{Format: "OOXML", Where: e.name, Err: err}
-	}
-	return d, nil
 }
 
 func (p *opc) typeOf(e *entry) string {
@@ -175,7 +162,7 @@ func (p *opc) relationships(of *entry) []xmldsig.Relationship {
 	if read {
 		return list
 	}
-	d, err := p.parse(e)
+	d, err := e.xml("OOXML")
 	if err == nil {
 		list, err = xmldsig.Relationships(d)
 	}
@@ -326,13 +313,11 @@ func (p *opc) cover(expect ades.Expectation) error {
 	type sigs = map[*ades.Signature]bool
 	parts, links := map[*entry]sigs{}, map[link]sigs{}
 	for _, s := range p.doc.Signatures {
-		for _, f := range s.Content {
-			if e, ok := f.Source.(*entry); ok {
-				if parts[e] == nil {
-					parts[e] = sigs{}
-				}
-				parts[e][s] = true
+		for e := range coveredBy(s) {
+			if parts[e] == nil {
+				parts[e] = sigs{}
 			}
+			parts[e][s] = true
 		}
 		for _, ref := range s.References {
 			for _, id := range ref.Relationships {

@@ -14,7 +14,6 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
-	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 	"rogito.dev/rogito/xades"
 )
@@ -225,15 +224,8 @@ func cleanNames(files []ades.File) ([]ades.File, error) {
 // Options.Simple and Options.CAdES are determined by the container.
 func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
-	c, err := open(ctx, src)
+	c, format, err := openToUpdate(ctx, src)
 	if err != nil {
-		return nil, err
-	}
-	format, err := c.format()
-	if err != nil || format == ades.ODF || format == ades.OOXML {
-		return nil, ErrNotContainer
-	}
-	if err := c.prepareUpdate(src); err != nil {
 		return nil, err
 	}
 	o.Simple, o.CAdES = format == ades.ASiCS, len(c.of(roleCMS)) > 0
@@ -250,7 +242,7 @@ func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Opti
 	}
 	sig, err := d.prepare(ctx, files, c.nextNumber())
 	d.write = func(w *writer, signature []byte) error {
-		if err := w.copyAll(c, nil); err != nil {
+		if err := w.copyAll(c, nil, nil); err != nil {
 			return err
 		}
 		return sig.write(w, signature)
@@ -278,20 +270,16 @@ func (d *Draft) parallelSimple(ctx context.Context, c *container) error {
 		if err != nil {
 			return err
 		}
-		return w.copyAll(c, map[string][]byte{sigs[0].name: whole})
+		return w.copyAll(c, map[string][]byte{sigs[0].name: whole}, nil)
 	}
 	return err
 }
 
 // appendXAdES puts a signature beside those in a file.
 func appendXAdES(e *entry, signature []byte) ([]byte, error) {
-	b, err := e.bytes()
+	d, err := e.xml("XML")
 	if err != nil {
 		return nil, err
-	}
-	d, err := xmldom.ParseContext(e.c.ctx, string(b), xmldom.Limits{})
-	if err != nil {
-		return nil, &ades.MalformedError{Format: "XML", Where: e.name, Err: err}
 	}
 	if d.Root().Is(xmldsig.Space, "Signature") {
 		return nil, ades.Malformed("XML", e.name, "the signature file has no room for a second signature")

@@ -148,12 +148,6 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 	if e.Size() > limits.ZIPMeta {
 		return nil, finding.FileTooLarge.Malformed("ZIP", e.name, e.Size())
 	}
-	var files []ades.File
-	for _, f := range r.c.entries {
-		if f.role != roleFolder && f != e {
-			files = append(files, ades.File{Name: f.name, Source: f})
-		}
-	}
 	resolve := func(uri string) *ades.File {
 		f := r.lookup(uri)
 		if f == nil || f == e {
@@ -161,7 +155,7 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 		}
 		return &ades.File{Name: f.name, Source: f}
 	}
-	doc, err := xades.Read(r.ctx, &handoff.Member{Source: e, Files: files, Resolve: resolve}, ades.ReadOptions{})
+	doc, err := xades.Read(r.ctx, &handoff.Member{Source: e, Files: r.c.files(e), Resolve: resolve}, ades.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package asic
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -54,9 +55,9 @@ func (w *writer) file(f ades.File) error {
 	return nil
 }
 
-// copyAll copies the compressed entries of a container, except for the media type, which is already
-// written, and replaced ones.
-func (w *writer) copyAll(c *container, replace map[string][]byte) error {
+// copyAll copies the compressed entries of a container, some replaced and some under another name.
+// The media type is already written.
+func (w *writer) copyAll(c *container, replace map[string][]byte, rename map[string]string) error {
 	for _, e := range c.entries {
 		if e.role == roleMimetype {
 			continue
@@ -67,7 +68,7 @@ func (w *writer) copyAll(c *container, replace map[string][]byte) error {
 			}
 			continue
 		}
-		if err := w.copy(e, e.name); err != nil {
+		if err := w.copy(e, cmp.Or(rename[e.name], e.name)); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto"
 	"errors"
-	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -15,7 +15,6 @@ import (
 
 // hashIndex is an ats-hash-index in any of its three versions.
 type hashIndex struct {
-	version              string // OID of the attribute
 	value                []byte // as found: it is part of what is time-stamped
 	hash                 crypto.Hash
 	certs, revs, unsigns map[string]bool // digests
@@ -34,14 +33,14 @@ func parseIndex(token []byte) (*hashIndex, error) {
 				if len(a.Values) != 1 {
 					return nil, errors.New("ats-hash-index without one value")
 				}
-				return decodeIndex(a.OID, a.Values[0])
+				return decodeIndex(a.Values[0])
 			}
 		}
 	}
 	return nil, errors.New("no ats-hash-index")
 }
 
-func decodeIndex(version string, value []byte) (*hashIndex, error) {
+func decodeIndex(value []byte) (*hashIndex, error) {
 	bad := errors.New("bad ats-hash-index")
 	e, _, err := cms.ReadElement(value)
 	if err != nil || e.Tag != cms.TagSequence {
@@ -51,7 +50,7 @@ func decodeIndex(version string, value []byte) (*hashIndex, error) {
 	if err != nil {
 		return nil, bad
 	}
-	x := &hashIndex{version: version, value: value, hash: crypto.SHA256}
+	x := &hashIndex{value: value, hash: crypto.SHA256}
 	if len(parts) == 4 {
 		alg, err := cms.ParseAlgorithm(parts[0].Raw)
 		if err != nil {
@@ -231,7 +230,7 @@ func coveredValue(counters map[string][]string, id string, v []byte, before []*s
 // unsigned attributes are encoded (TS 101 733, 1.8.3 and 2.2.1), so each encoding is tried.
 func (r *reader) readV2(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.Timestamp, error) {
 	var fact *ades.Timestamp
-	for _, unsigned := range unsignedForms(st, before, si) {
+	for _, unsigned := range unsignedForms(before, si) {
 		var err error
 		fact, err = st.facts(func(h crypto.Hash) ([]byte, error) { return r.imprintV2(h, si, unsigned) }, r.certs)
 		if err != nil || fact.ImprintIntact != ades.No {
@@ -245,10 +244,11 @@ func (r *reader) readV2(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.T
 }
 
 // unsignedForms are the possible encodings of the unsigned attributes that existed before a token.
-func unsignedForms(st *stamp, before []*stamp, si *cms.SignerInfo) [][]byte {
+func unsignedForms(before []*stamp, si *cms.SignerInfo) [][]byte {
 	var whole, fields [][]byte
 	for _, a := range si.UnsignedAttrs {
-		if rank(a.OID) == 3 && !earlier(a, before) {
+		earlier := func(b *stamp) bool { return bytes.Equal(b.attr.Raw, a.Raw) }
+		if rank(a.OID) == 3 && !slices.ContainsFunc(before, earlier) {
 			continue // this time-stamp itself, and later ones
 		}
 		whole = append(whole, a.Raw)
@@ -256,15 +256,6 @@ func unsignedForms(st *stamp, before []*stamp, si *cms.SignerInfo) [][]byte {
 	}
 	joined := bytes.Join(whole, nil)
 	return [][]byte{joined, cms.TLV(0xa1, joined), cms.TLV(cms.TagSet, joined), bytes.Join(fields, nil)}
-}
-
-func earlier(a cms.Attribute, before []*stamp) bool {
-	for _, b := range before {
-		if bytes.Equal(b.attr.Raw, a.Raw) {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *reader) imprintV2(h crypto.Hash, si *cms.SignerInfo, unsigned []byte) ([]byte, error) {
@@ -286,6 +277,6 @@ func (r *reader) imprintV2(h crypto.Hash, si *cms.SignerInfo, unsigned []byte) (
 	for _, f := range si.RawFields {
 		d.Write(f)
 	}
-	_, err := io.Copy(d, bytes.NewReader(unsigned))
-	return d.Sum(nil), err
+	d.Write(unsigned)
+	return d.Sum(nil), nil
 }

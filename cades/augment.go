@@ -108,9 +108,7 @@ func (a *augmenter) stampSignatures(ctx context.Context) error {
 		if len(si.Unsigned(oid.AttrSignatureTimestamp)) > 0 {
 			continue
 		}
-		d := a.r.Digest().New()
-		d.Write(si.Signature)
-		token, err := a.stamp(ctx, d.Sum(nil))
+		token, err := a.stamp(ctx, oid.Sum(a.r.Digest(), si.Signature))
 		if err != nil {
 			return err
 		}
@@ -136,7 +134,7 @@ func (a *augmenter) addValidationData(ctx context.Context) error {
 		return fmt.Errorf("validation data: %w", err)
 	}
 	if mayGrow(a.sd) == nil {
-		addBundle(a.sd, got)
+		a.sd.AddBundle(got)
 		return nil
 	}
 	for i := range a.sd.SignerInfos {
@@ -145,14 +143,6 @@ func (a *augmenter) addValidationData(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func addBundle(sd *cms.SignedData, b ades.Bundle) {
-	sd.AddCertificates(b.Certificates...)
-	sd.AddRevocations(b.CRLs...)
-	for _, o := range b.OCSPs {
-		sd.AddRevocations(cms.OCSPChoice(o))
-	}
 }
 
 // addToToken puts validation data into a signer's newest archive time-stamp. An
@@ -167,7 +157,7 @@ func (a *augmenter) addToToken(i int, b ades.Bundle) error {
 	if err != nil {
 		return err
 	}
-	addBundle(token, b)
+	token.AddBundle(b)
 	raw, err := token.Bytes()
 	if err != nil {
 		return err

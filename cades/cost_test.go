@@ -8,7 +8,6 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
-	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/yardstick"
 )
 
@@ -24,7 +23,7 @@ func TestLongHashIndex(t *testing.T) {
 		values = append(values, cms.TLV(cms.TagOctetString, sum[:4]))
 	}
 	empty := cms.TLV(cms.TagSequence)
-	index, err := decodeIndex(oid.AttrATSHashIndexV3, cms.TLV(cms.TagSequence, cms.DigestAlgorithm(crypto.SHA256), empty, empty, cms.TLV(cms.TagSequence, sums...)))
+	index, err := decodeIndex(cms.TLV(cms.TagSequence, cms.DigestAlgorithm(crypto.SHA256), empty, empty, cms.TLV(cms.TagSequence, sums...)))
 	if err != nil {
 		t.Fatal(err)
 	}

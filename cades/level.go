@@ -1,6 +1,8 @@
 package cades
 
 import (
+	"slices"
+
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/pkix"
@@ -71,15 +73,10 @@ func withReferences(s *ades.Signature, whole, archived bool) string {
 
 // hasReferences reports attributes that a baseline signature at LT must not have.
 func hasReferences(s *ades.Signature) bool {
-	for _, name := range []string{
+	return slices.ContainsFunc([]string{
 		"certificate-values", "revocation-values", "complete-certificate-references",
 		"complete-revocation-references", "time-stamped-certs-crls-references",
-	} {
-		if s.Has(name) {
-			return true
-		}
-	}
-	return false
+	}, s.Has)
 }
 
 // isTimestamped reports whether there is a signature time-stamp, and all of them were made while
@@ -102,22 +99,9 @@ func isTimestamped(s *ades.Signature) bool {
 func unreadable(ts *ades.Timestamp) bool { return ts.Time.IsZero() }
 
 func stampedBy(s *ades.Signature, kind ades.TimestampKind) bool {
-	for _, ts := range s.Timestamps {
-		if ts.Kind == kind && !unreadable(ts) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Timestamps, func(ts *ades.Timestamp) bool { return ts.Kind == kind && !unreadable(ts) })
 }
 
 func containerStamped(doc *ades.Document) bool {
-	if doc == nil {
-		return false
-	}
-	for _, ts := range doc.Timestamps {
-		if ts.Kind == ades.ContainerTimestamp {
-			return true
-		}
-	}
-	return false
+	return doc != nil && slices.ContainsFunc(doc.Timestamps, func(ts *ades.Timestamp) bool { return ts.Kind == ades.ContainerTimestamp })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -68,10 +69,8 @@ func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.
 	if doc.Signatures, err = readSignedData(sd, in); err != nil {
 		return nil, err
 	}
-	for _, s := range doc.Signatures {
-		if s.Format == ades.CAdES {
-			doc.Format = ades.CAdES
-		}
+	if slices.ContainsFunc(doc.Signatures, func(s *ades.Signature) bool { return s.Format == ades.CAdES }) {
+		doc.Format = ades.CAdES
 	}
 	outside(doc, src, bin, sd)
 	return doc, coverage(ctx, doc, content, chosen, r.Detached)
@@ -264,12 +263,12 @@ func (r *reader) evidence(si *cms.SignerInfo) []ades.Evidence {
 	}
 	own := ownEvidence(si)
 	if len(own) == 0 {
-		return r.common[:len(r.common):len(r.common)]
+		return slices.Clip(r.common)
 	}
 	if r.copies += len(r.common); r.copies > limits.CMSEvidence {
 		return own
 	}
-	return append(r.common[:len(r.common):len(r.common)], own...)
+	return append(slices.Clip(r.common), own...)
 }
 
 // ownEvidence is the evidence in a signer's attributes.

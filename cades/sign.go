@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -100,9 +101,7 @@ func Counter(ctx context.Context, src ades.Source, id string, p ades.SignParams,
 	if err != nil {
 		return nil, err
 	}
-	d := cms.HashFor(o.SignParams).New()
-	d.Write(sd.SignerInfos[at].Signature)
-	draft, err := draft(ctx, sd, "", d.Sum(nil), o)
+	draft, err := draft(ctx, sd, "", oid.Sum(cms.HashFor(o.SignParams), sd.SignerInfos[at].Signature), o)
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +126,11 @@ func find(sd *cms.SignedData, id string) (int, error) {
 	if id == "" && len(sd.SignerInfos) == 1 {
 		return 0, nil
 	}
-	for i, si := range sd.SignerInfos {
-		if cms.SignerID(si) == id {
-			return i, nil
-		}
+	at := slices.IndexFunc(sd.SignerInfos, func(si *cms.SignerInfo) bool { return cms.SignerID(si) == id })
+	if at < 0 {
+		return 0, fmt.Errorf("cades: signature %q: %w", id, ades.ErrNotFound)
 	}
-	return 0, fmt.Errorf("cades: signature %q: %w", id, ades.ErrNotFound)
+	return at, nil
 }
 
 // mayGrow returns an error if an archive time-stamp covers the certificates field as a whole
@@ -162,7 +160,7 @@ func draft(ctx context.Context, sd *cms.SignedData, contentType string, digest [
 }
 
 func appendSigner(sd *cms.SignedData, signer *cms.SignerInfo) error {
-	sd.SignerInfos = append(sd.SignerInfos[:len(sd.SignerInfos):len(sd.SignerInfos)], signer)
+	sd.SignerInfos = append(slices.Clip(sd.SignerInfos), signer)
 	return nil
 }
 
@@ -190,7 +188,7 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 		DigestAlgorithm: digestAlg, SignedAttrs: d.attrs, SignatureAlgorithm: alg, Signature: value,
 	}.Encode()}
 	sd := *d.base
-	sd.SignerInfos = append([]*cms.SignerInfo{}, sd.SignerInfos...)
+	sd.SignerInfos = slices.Clone(sd.SignerInfos)
 	if err := sd.AddDigestAlgorithm(digestAlg); err != nil {
 		return err
 	}

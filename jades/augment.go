@@ -28,11 +28,7 @@ var (
 // octets are kept, only components are added. A signature already at the level does not change,
 // except that LTA adds another archive time-stamp.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	text, err := load(ctx, src)
-	if err != nil {
-		return err
-	}
-	f, err := parse(text)
+	f, err := open(ctx, src)
 	if err != nil {
 		return err
 	}

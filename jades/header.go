@@ -66,7 +66,7 @@ func (s *sigReader) readHeader() bool {
 		if k, ok := shapes[m.Name]; ok && m.Value.Kind != k && m.Name != "crit" {
 			s.problem(finding.JWSHeaderForm, "protected", m.Name)
 		}
-		s.count(m.Name, true, 1)
+		s.count(m.Name, true)
 	}
 	if head.Get("etsiU") != nil { // it is added after signing
 		s.problem(finding.JWSHeaderForm, "protected", "etsiU")
@@ -170,11 +170,7 @@ func (s *sigReader) readClaims() {
 		id, _ := p.Get("id").Get("id").Text()
 		s.sig.Policy = &ades.SignaturePolicy{ID: id}
 	}
-	var commitments []*jsontree.Value
-	if list := s.head.Get("srCms"); list != nil {
-		commitments = list.Items
-	}
-	for _, c := range commitments {
+	for _, c := range s.head.Get("srCms").List() {
 		if id, ok := c.Get("commId").Get("id").Text(); ok {
 			s.sig.Commitments = append(s.sig.Commitments, id)
 		}

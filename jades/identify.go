@@ -59,10 +59,9 @@ func (s *sigReader) certRefs() []certRef {
 	if v := s.head.Get("x5t#o"); v != nil {
 		other("x5t#o", v)
 	}
-	if v := s.head.Get("sigX5ts"); v != nil {
-		for _, item := range v.Items[:min(len(v.Items), 32)] {
-			other("sigX5ts", item)
-		}
+	list := s.head.Get("sigX5ts").List()
+	for _, item := range list[:min(len(list), 32)] {
+		other("sigX5ts", item)
 	}
 	thumb("x5t", crypto.SHA1)
 	return refs

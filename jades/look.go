@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // hasMembers reads the names of the top-level object of a JSON text, as far as it is readable, and
 // reports whether they are those of a JWS. Duplicates are checked later.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -19,9 +20,8 @@ import (
 type file struct {
 	text    []byte
 	form    Serialization
-	root    *jsontree.Value // nil in the compact form
-	payload []byte          // as written: base64url, or the content itself
-	carries bool            // there is a payload
+	payload []byte // as written: base64url, or the content itself
+	carries bool   // there is a payload
 	sigs    []*jws
 	extra   []string // members other than those of RFC 7515
 }
@@ -70,6 +70,15 @@ func load(ctx context.Context, src ades.Source) ([]byte, error) {
 	return text, nil
 }
 
+// open reads a JWS from a source.
+func open(ctx context.Context, src ades.Source) (*file, error) {
+	text, err := load(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return parse(text)
+}
+
 // parse reads a JWS in any form.
 func parse(text []byte) (*file, error) {
 	if len(text) > 0 && text[0] != '{' && !bytes.ContainsAny(text[:1], " \t\r\n") {
@@ -109,7 +118,7 @@ func parseJSON(text []byte, root *jsontree.Value) (*file, error) {
 	if !root.Is(jsontree.Object) {
 		return nil, finding.JWSUnreadable.Malformed("JWS", "", "no JSON object")
 	}
-	f := &file{text: text, form: Flattened, root: root}
+	f := &file{text: text, form: Flattened}
 	known := flattenedMembers
 	list := root.Get("signatures")
 	if list != nil {
@@ -146,7 +155,7 @@ func (f *file) list(list *jsontree.Value) error {
 		return finding.JWSUnreadable.Malformed("JWS", "/signatures", "no list of signatures, or one that is too long")
 	}
 	for i, item := range list.Items {
-		path := "/signatures/" + itoa(i)
+		path := "/signatures/" + strconv.Itoa(i)
 		s, err := signatureOf(item, path)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
@@ -19,11 +20,7 @@ import (
 // *ades.MalformedError if the file is not JSON or not a JWS; a broken signature is a fact, not an
 // error.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
-	text, err := load(ctx, src)
-	if err != nil {
-		return nil, err
-	}
-	f, err := parse(text)
+	f, err := open(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -139,20 +136,20 @@ func (r *reader) name(value []byte) string {
 	id := "J-" + ades.FactID(value)[:32]
 	r.ids[id]++
 	if k := r.ids[id]; k > 1 {
-		id += "~" + itoa(k)
+		id += "~" + strconv.Itoa(k)
 	}
 	return id
 }
 
 // count records a header parameter or component that is present.
-func (s *sigReader) count(name string, signed bool, n int) {
+func (s *sigReader) count(name string, signed bool) {
 	for i := range s.sig.Attributes {
 		if a := &s.sig.Attributes[i]; a.Name == name && a.Signed == signed {
-			a.Values += n
+			a.Values++
 			return
 		}
 	}
-	s.sig.Attributes = append(s.sig.Attributes, ades.Attribute{Name: name, Signed: signed, Values: n})
+	s.sig.Attributes = append(s.sig.Attributes, ades.Attribute{Name: name, Signed: signed, Values: 1})
 }
 
 // checkValue verifies the signature value with the key of the signing certificate.

@@ -2,6 +2,7 @@ package jades
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"errors"
@@ -48,17 +49,25 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 	return d.place(w, encode(value))
 }
 
+// checked are the settings of a signature, and the name of its algorithm.
+func checked(p ades.SignParams, opts Options) (o settings, alg string, err error) {
+	o = settings{p, opts}
+	o.Hash = Hash(p)
+	if err := o.check(); err != nil {
+		return o, "", err
+	}
+	if alg, err = algorithmFor(o.Certificate.PublicKey, o.Digest(), o.PSS); err != nil {
+		err = fmt.Errorf("jades: %w", err)
+	}
+	return o, alg, err
+}
+
 // Prepare makes everything of a signature but its value. Content to be included is held in memory,
 // with its base64url; a detached one is only read.
 func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Options) (*Draft, error) {
-	o := settings{p, opts}
-	o.Hash = Hash(p)
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	alg, err := algorithmFor(o.Certificate.PublicKey, o.Digest(), o.PSS)
+	o, alg, err := checked(p, opts)
 	if err != nil {
-		return nil, fmt.Errorf("jades: %w", err)
+		return nil, err
 	}
 	switch {
 	case len(files) == 0:
@@ -199,10 +208,7 @@ func (o settings) refer(ctx context.Context, files []ades.File) (names, types, d
 		names = append(names, sigDName(name))
 		t := o.MediaTypes[f.Name]
 		typed = typed || t != ""
-		if t == "" {
-			t = "application/octet-stream"
-		}
-		types = append(types, shortType(t))
+		types = append(types, shortType(cmp.Or(t, "application/octet-stream")))
 		if o.Mechanism != ByURIHash {
 			continue
 		}
@@ -247,20 +253,11 @@ func (o settings) httpHeaders(ctx context.Context, files []ades.File, alg string
 // Counter makes the draft of a counter-signature over the signature with the given id (see [Read]);
 // an empty id means the only one.
 func Counter(ctx context.Context, src ades.Source, id string, p ades.SignParams, opts Options) (*Draft, error) {
-	o := settings{p, Options{Policy: opts.Policy, Roles: opts.Roles, Place: opts.Place}}
-	o.Hash = Hash(p)
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	alg, err := algorithmFor(o.Certificate.PublicKey, o.Digest(), o.PSS)
-	if err != nil {
-		return nil, fmt.Errorf("jades: %w", err)
-	}
-	text, err := load(ctx, src)
+	o, alg, err := checked(p, Options{Policy: opts.Policy, Roles: opts.Roles, Place: opts.Place})
 	if err != nil {
 		return nil, err
 	}
-	f, err := parse(text)
+	f, err := open(ctx, src)
 	if err != nil {
 		return nil, err
 	}

@@ -147,28 +147,24 @@ func (s *sigReader) stamped(w *meteredWriter, kind ades.TimestampKind, v *jsontr
 	if s.clear {
 		return errCanonical
 	}
+	var parts [][]byte
 	if kind == ades.ArchiveTimestamp {
 		if err := s.writeOctets(w); err != nil {
 			return err
 		}
-		for _, part := range [][]byte{{'.'}, s.jws.protected, {'.'}} {
-			if _, err := w.Write(part); err != nil {
-				return err
-			}
-		}
+		parts = [][]byte{{'.'}, s.jws.protected, {'.'}}
 	}
 	if kind != ades.RefsOnly {
-		for _, part := range [][]byte{s.jws.signature, {'.'}} {
-			if _, err := w.Write(part); err != nil {
-				return err
-			}
-		}
+		parts = append(parts, s.jws.signature, []byte{'.'})
 	}
 	for _, c := range s.etsi[:at] {
 		if kind == ades.ArchiveTimestamp || references[c.name] || kind == ades.SigAndRefs && c.name == "sigTst" {
-			if _, err := w.Write(c.written); err != nil {
-				return err
-			}
+			parts = append(parts, c.written)
+		}
+	}
+	for _, part := range parts {
+		if _, err := w.Write(part); err != nil {
+			return err
 		}
 	}
 	return nil

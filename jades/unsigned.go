@@ -1,6 +1,8 @@
 package jades
 
 import (
+	"strconv"
+
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/jsontree"
@@ -29,7 +31,7 @@ func (s *sigReader) readUnsigned() {
 		return
 	}
 	for _, c := range s.etsi {
-		s.count(c.name, false, 1)
+		s.count(c.name, false)
 	}
 }
 
@@ -39,7 +41,7 @@ func (s *sigReader) readComponents(list *jsontree.Value) (why string) {
 	}
 	s.clear = list.Items[0].Is(jsontree.Object)
 	for i, item := range list.Items {
-		c := &component{path: s.where("header/etsiU/" + itoa(i))}
+		c := &component{path: s.where("header/etsiU/" + strconv.Itoa(i))}
 		object := item
 		if !s.clear {
 			var ok bool
@@ -87,11 +89,8 @@ func (c *component) evidence() []ades.Evidence {
 }
 
 func (c *component) certificates(v *jsontree.Value) []ades.Evidence {
-	if v == nil {
-		return nil
-	}
 	var out []ades.Evidence
-	for _, item := range v.Items {
+	for _, item := range v.List() {
 		if raw, ok := pkiObject(item.Get("x509Cert")); ok {
 			out = append(out, ades.Evidence{Kind: ades.EvidenceCertificate, Origin: c.name, Raw: raw})
 		}
@@ -101,24 +100,20 @@ func (c *component) certificates(v *jsontree.Value) []ades.Evidence {
 
 func (c *component) revocation(v *jsontree.Value) []ades.Evidence {
 	var out []ades.Evidence
-	if list := v.Get("crlVals"); list != nil {
-		for _, item := range list.Items {
-			if raw, ok := pkiObject(item); ok {
-				out = append(out, ades.Evidence{Kind: ades.EvidenceCRL, Origin: c.name, Raw: raw})
-			}
+	for _, item := range v.Get("crlVals").List() {
+		if raw, ok := pkiObject(item); ok {
+			out = append(out, ades.Evidence{Kind: ades.EvidenceCRL, Origin: c.name, Raw: raw})
 		}
 	}
-	if list := v.Get("ocspVals"); list != nil {
-		for _, item := range list.Items {
-			raw, ok := pkiObject(item)
-			if !ok {
-				continue
-			}
-			if o, err := pkix.ParseOCSPResponse(raw); err == nil {
-				raw = o.Raw // whole: some have only the basic response
-			}
-			out = append(out, ades.Evidence{Kind: ades.EvidenceOCSP, Origin: c.name, Raw: raw})
+	for _, item := range v.Get("ocspVals").List() {
+		raw, ok := pkiObject(item)
+		if !ok {
+			continue
 		}
+		if o, err := pkix.ParseOCSPResponse(raw); err == nil {
+			raw = o.Raw // whole: some have only the basic response
+		}
+		out = append(out, ades.Evidence{Kind: ades.EvidenceOCSP, Origin: c.name, Raw: raw})
 	}
 	return out
 }

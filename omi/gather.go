@@ -112,8 +112,7 @@ func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.Ca
 // error only if the publication is to be refused.
 func (g *gatherer) readFile(src source, buf []byte, scratch *scratch, depth int) ([]byte, error) {
 	buf, err := g.fileSet.read(src, buf)
-	var refused *RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*RefusedError](err); ok {
 		return buf, err
 	}
 	f := fileResult{order: src.order, name: src.name, err: err}

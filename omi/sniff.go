@@ -23,11 +23,16 @@ func SniffSemester(ctx context.Context, path string) (Semester, bool, error) {
 		return Semester{}, false, err
 	}
 	defer s.Close()
-	for _, src := range s.sources {
+	return s.sniffFirst(s.sources, 0)
+}
+
+// sniffFirst is the semester of the first file that names one.
+func (s *fileSet) sniffFirst(list []source, depth int) (Semester, bool, error) {
+	for _, src := range list {
 		if src.hidden {
 			continue
 		}
-		if sem, ok, err := s.sniff(src, 0); ok || err != nil {
+		if sem, ok, err := s.sniff(src, depth); ok || err != nil {
 			return sem, ok, err
 		}
 	}
@@ -75,13 +80,5 @@ func (s *fileSet) sniffNested(src source, depth int) (Semester, bool, error) {
 	if err := inner.archive(bytes.NewReader(b), int64(len(b)), src.hidden); err != nil {
 		return Semester{}, false, err
 	}
-	for _, src := range inner.sources {
-		if src.hidden {
-			continue
-		}
-		if sem, ok, err := s.sniff(src, depth); ok || err != nil {
-			return sem, ok, err
-		}
-	}
-	return Semester{}, false, nil
+	return s.sniffFirst(inner.sources, depth)
 }

@@ -103,8 +103,7 @@ func damaged(err error) bool {
 
 // cause is the text of a MalformedError.
 func cause(err error) string {
-	var m *ades.MalformedError
-	if errors.As(err, &m) {
+	if m, ok := errors.AsType[*ades.MalformedError](err); ok {
 		return m.Error()
 	}
 	return err.Error()

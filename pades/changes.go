@@ -76,12 +76,7 @@ func (r *reader) rules(f *signatureEntry) revision.Rules {
 		}
 	}
 	rules.Locked = func(name string) bool {
-		for _, l := range locks {
-			if lockCovers(l.action, l.fields, name) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(locks, func(l transform) bool { return lockCovers(l.action, l.fields, name) })
 	}
 	return rules
 }

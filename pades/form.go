@@ -327,30 +327,30 @@ func (f *form) annotsHolder(page pdf.Ref) (*pdf.Dict, error) {
 
 // withForm changes the form dictionary, wherever it is.
 func (f *form) withForm(change func(*pdf.Dict) error) error {
-	cat, err := f.catalogHolder("AcroForm")
-	if err != nil {
-		return err
-	}
-	d, err := f.u.EditIn(cat, "AcroForm")
+	d, err := f.inCatalog("AcroForm")
 	if err != nil {
 		return err
 	}
 	return change(d)
 }
 
-// catalogHolder returns the catalog, for editing only if it contains the value of that key
-// directly.
-func (f *form) catalogHolder(key pdf.Name) (*pdf.Dict, error) {
+// inCatalog returns the dictionary with that key for editing. The catalog itself is edited only if
+// it contains it directly.
+func (f *form) inCatalog(key pdf.Name) (*pdf.Dict, error) {
 	o, err := f.u.Get(f.doc.Root())
 	if err != nil {
 		return nil, err
 	}
 	if d, ok := o.(*pdf.Dict); ok {
 		if _, indirect := d.Get(key).(pdf.Ref); indirect {
-			return d, nil
+			return f.u.EditIn(d, key)
 		}
 	}
-	return f.u.Edit(f.doc.Root())
+	cat, err := f.u.Edit(f.doc.Root())
+	if err != nil {
+		return nil, err
+	}
+	return f.u.EditIn(cat, key)
 }
 
 // register sets SigFlags and, for a certification, Perms.
@@ -364,11 +364,7 @@ func (f *form) register(sig pdf.Ref, certify int) error {
 	if err != nil || certify == 0 {
 		return err
 	}
-	cat, err := f.catalogHolder("Perms")
-	if err != nil {
-		return err
-	}
-	perms, err := f.u.EditIn(cat, "Perms")
+	perms, err := f.inCatalog("Perms")
 	if err != nil {
 		return err
 	}

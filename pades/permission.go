@@ -63,17 +63,12 @@ type permissions struct {
 
 func readPermissions(d *pdf.Document, all []field) (permissions, error) {
 	var p permissions
-	restrict := func(n int) {
-		if p.p == 0 || n < p.p {
-			p.p = n
-		}
-	}
 	take := func(sig *pdf.Dict) {
 		for _, t := range transforms(d, sig) {
 			switch t.method {
 			case "DocMDP":
 				p.certified = true
-				restrict(t.p)
+				p.p = stricter(p.p, t.p)
 			case "FieldMDP":
 				p.locks = append(p.locks, t)
 			}
@@ -97,7 +92,7 @@ func readPermissions(d *pdf.Document, all []field) (permissions, error) {
 			return p, err
 		}
 		if n, ok := d.Int(lock.Get("P")); ok && n >= 1 && n <= 3 {
-			restrict(int(n))
+			p.p = stricter(p.p, int(n))
 		}
 	}
 	cat, err := d.Catalog()

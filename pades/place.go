@@ -1,6 +1,8 @@
 package pades
 
 import (
+	"slices"
+
 	"rogito.dev/rogito/internal/appearance"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/internal/pdf/content"
@@ -61,12 +63,7 @@ func (f *form) free(a *Appearance, page *pdf.Page) (x, y float64, ok bool) {
 }
 
 func overlaps(taken []pdf.Rect, at pdf.Rect) bool {
-	for _, b := range taken {
-		if !content.Empty(content.Common(b, at)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(taken, func(b pdf.Rect) bool { return !content.Empty(content.Common(b, at)) })
 }
 
 // occupied returns where a page has ink or an annotation; false if that cannot be determined. White

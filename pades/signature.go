@@ -98,8 +98,7 @@ func (r *reader) signer(f *signatureEntry, in *handoff.SignedData) (*ades.Signat
 	var o ades.ReadOptions
 	for {
 		doc, err := cades.Read(r.ctx, in, o)
-		var malformed *ades.MalformedError
-		if errors.As(err, &malformed) {
+		if _, ok := errors.AsType[*ades.MalformedError](err); ok {
 			f.fatal(finding.PDFNoCMS, f.path+"/Contents", err)
 			f.rangeOK = false
 			return nil, nil

@@ -1,8 +1,6 @@
 package pades
 
 import (
-	"bytes"
-	"compress/zlib"
 	"context"
 	"crypto/sha1" // for the names of VRI entries, as EN 319 142-1 prescribes
 	"errors"
@@ -193,9 +191,5 @@ func compressed(data []byte) *pdf.Stream {
 	if len(data) < 16<<10 {
 		return &pdf.Stream{Dict: &pdf.Dict{}, Data: data}
 	}
-	var z bytes.Buffer
-	w := zlib.NewWriter(&z)
-	_, _ = w.Write(data) // writing to a bytes.Buffer cannot fail
-	_ = w.Close()
-	return &pdf.Stream{Dict: pdf.NewDict(pdf.Name("Filter"), pdf.Name("FlateDecode")), Data: z.Bytes()}
+	return pdf.Compressed(&pdf.Dict{}, data)
 }

@@ -104,15 +104,7 @@ func Read(_ context.Context, src ades.Source, r ades.ReadOptions) (*ades.Documen
 	if err != nil {
 		return nil, err
 	}
-	alg, err := cms.SignatureAlgorithm(p.Certificate.PublicKey, p.Digest(), p.PSS)
-	if err != nil {
-		return nil, fmt.Errorf("pkcs1: %w", err)
-	}
-	id, err := pkix.ParseAlgorithmIdentifier(alg)
-	if err != nil {
-		return nil, fmt.Errorf("pkcs1: %w", err)
-	}
-	scheme, err := pkix.SchemeOf(id, p.Digest())
+	scheme, err := cms.Scheme(p.Certificate.PublicKey, p.Digest(), p.PSS)
 	if err != nil {
 		return nil, fmt.Errorf("pkcs1: %w", err)
 	}

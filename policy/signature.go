@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -74,12 +75,9 @@ func (j *judge) format(s *ades.Signature) verdict {
 // nested reports whether the signed file of an ASiC-S is not in the root folder, where EN 319
 // 162-1, clause 4.3.3.2, puts it and applications look for it.
 func (j *judge) nested(s *ades.Signature) bool {
-	for _, r := range s.References {
-		if strings.Contains(r.Name, "/") && !strings.HasPrefix(r.Name, "META-INF/") && r.Intact == ades.Yes {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.References, func(r ades.Reference) bool {
+		return strings.Contains(r.Name, "/") && !strings.HasPrefix(r.Name, "META-INF/") && r.Intact == ades.Yes
+	})
 }
 
 // identification is clause 5.2.3: the certificate that verifies the value is the one in the signed

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -283,10 +284,7 @@ func (r *Report) signatureView(c *Conclusion, lang string) SignatureView {
 
 // digestOf is the digest algorithm of the content, which is what callers expect.
 func digestOf(s *ades.Signature) string {
-	if s.Algorithm.Content != "" {
-		return s.Algorithm.Content
-	}
-	return s.Algorithm.Digest
+	return cmp.Or(s.Algorithm.Content, s.Algorithm.Digest)
 }
 
 func (r *Report) signer(v *SignatureView, c *Conclusion) {

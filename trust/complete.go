@@ -31,12 +31,7 @@ func (w completeness) leaf(id string, depth int) bool {
 		return true // already being judged further up
 	}
 	w.busy[id] = true
-	for _, p := range w.facts.Paths[id] {
-		if w.path(p, depth) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.facts.Paths[id], func(p *report.Path) bool { return w.path(p, depth) })
 }
 
 func (w completeness) path(p *report.Path, depth int) bool {

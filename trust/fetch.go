@@ -2,6 +2,7 @@ package trust
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -50,11 +51,7 @@ func (s *Store) fetch(ctx context.Context, url string, body []byte, limit int64)
 
 // stream passes the answer to read as it arrives.
 func (s *Store) stream(ctx context.Context, url string, body []byte, read func(io.Reader) error) error {
-	timeout := s.FetchTimeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.FetchTimeout, 10*time.Second))
 	defer cancel()
 	method, payload := http.MethodGet, io.Reader(nil)
 	if body != nil {

@@ -244,12 +244,9 @@ func (g *gathering) gatherAlong(f foundPath, depth int, fetch bool) {
 
 // current reports whether there is data that is valid now.
 func (g *gathering) current(revs []*report.Revocation) bool {
-	for _, r := range revs {
-		if !r.NextUpdate.IsZero() && r.NextUpdate.After(g.now) && !r.ThisUpdate.After(g.now) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(revs, func(r *report.Revocation) bool {
+		return !r.NextUpdate.IsZero() && r.NextUpdate.After(g.now) && !r.ThisUpdate.After(g.now)
+	})
 }
 
 // fetchRevocation asks OCSP first and falls back to the revocation list. It returns all statements

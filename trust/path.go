@@ -134,12 +134,9 @@ func (b *builder) walk(c chain) {
 // contains reports whether the chain already has a certificate with the same name and key, which
 // means a loop.
 func (c chain) contains(n *pkix.Certificate) bool {
-	for _, have := range c {
-		if have.ID() == n.ID() || (have.SubjectKey() == n.SubjectKey() && bytes.Equal(have.RawSPKI, n.RawSPKI)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c, func(have *pkix.Certificate) bool {
+		return have.ID() == n.ID() || (have.SubjectKey() == n.SubjectKey() && bytes.Equal(have.RawSPKI, n.RawSPKI))
+	})
 }
 
 // size is that of its certificates, in bytes.

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,10 +107,8 @@ func Parse(b []byte) (*List, error) {
 // Verify checks the list's own signature, which must be over the whole list and by one of the
 // certificates (DER). It returns that certificate.
 func (l *List) Verify(signers [][]byte) ([]byte, error) {
-	for _, der := range signers {
-		if l.signer != nil && bytes.Equal(der, l.signer) {
-			return der, nil
-		}
+	if l.signer != nil && slices.ContainsFunc(signers, func(der []byte) bool { return bytes.Equal(der, l.signer) }) {
+		return l.signer, nil
 	}
 	if l.doc == nil {
 		return nil, errors.New("tsl: signature of the list: the signer's certificate is not among those given")
@@ -181,10 +180,7 @@ func pointer(n *xmldom.Node, c certificates) Pointer {
 		p.Certificates = append(p.Certificates, c.of(s)...)
 	}
 	for _, info := range descend(n, "AdditionalInformation", "OtherInformation") {
-		for x := info.First; x != nil; x = x.Next {
-			if x.Kind != xmldom.Element {
-				continue
-			}
+		for x := range info.Elements() {
 			switch x.Name.Local {
 			case "SchemeTerritory":
 				p.Territory = text(x)
@@ -234,10 +230,7 @@ func instance(n *xmldom.Node) Instance {
 		From:   moment(value(n, "StatusStartingTime")),
 	}
 	for _, x := range descend(n, "ServiceInformationExtensions", "Extension") {
-		for e := x.First; e != nil; e = e.Next {
-			if e.Kind != xmldom.Element {
-				continue
-			}
+		for e := range x.Elements() {
 			switch e.Name.Local {
 			case "AdditionalServiceInformation":
 				i.Uses = append(i.Uses, last(value(e, "URI")))

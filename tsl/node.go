@@ -12,11 +12,8 @@ import (
 // unambiguous in their context.
 
 func child(n *xmldom.Node, local string) *xmldom.Node {
-	if n == nil {
-		return nil
-	}
-	for c := n.First; c != nil; c = c.Next {
-		if c.Kind == xmldom.Element && c.Name.Local == local {
+	for c := range n.Elements() {
+		if c.Name.Local == local {
 			return c
 		}
 	}
@@ -25,8 +22,8 @@ func child(n *xmldom.Node, local string) *xmldom.Node {
 
 func children(n *xmldom.Node, local string) []*xmldom.Node {
 	var out []*xmldom.Node
-	for c := n.First; c != nil; c = c.Next {
-		if c.Kind == xmldom.Element && c.Name.Local == local {
+	for c := range n.Elements() {
+		if c.Name.Local == local {
 			out = append(out, c)
 		}
 	}

@@ -42,10 +42,7 @@ const maxCriteria = 16
 
 func criteria(n *xmldom.Node, depth int) Criteria {
 	c := Criteria{Assert: attribute(n, "assert")}
-	for x := n.First; x != nil; x = x.Next {
-		if x.Kind != xmldom.Element {
-			continue
-		}
+	for x := range n.Elements() {
 		switch x.Name.Local {
 		case "KeyUsage":
 			c.KeyUsages = append(c.KeyUsages, keyUsage(x))
@@ -68,10 +65,7 @@ func criteria(n *xmldom.Node, depth int) Criteria {
 }
 
 func (c *Criteria) others(n *xmldom.Node) {
-	for x := n.First; x != nil; x = x.Next {
-		if x.Kind != xmldom.Element {
-			continue
-		}
+	for x := range n.Elements() {
 		switch x.Name.Local {
 		case "ExtendedKeyUsage":
 			c.ExtUsages = append(c.ExtUsages, identifiers(x, "KeyPurposeId"))

@@ -2,6 +2,7 @@ package tsl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,9 +69,7 @@ type identity struct {
 
 // NewSet returns a set without lists: no one is trusted until Load or Refresh.
 func NewSet(c Config) (*Set, error) {
-	if c.LOTL == "" {
-		c.LOTL = EULOTL
-	}
+	c.LOTL = cmp.Or(c.LOTL, EULOTL)
 	if c.Anchors == nil {
 		c.Anchors = OfficialJournal()
 	}
@@ -296,17 +295,21 @@ func (s *Set) State() []report.ListState {
 	var out []report.ListState
 	for _, h := range s.current.Load().lists {
 		st := h.ListState
-		st.Usable = h.list != nil && !h.list.NextUpdate.IsZero() && !s.now().After(h.list.NextUpdate.Add(s.config.Grace))
+		st.Usable = s.usable(h)
 		out = append(out, st)
 	}
 	return out
+}
+
+func (s *Set) usable(h *trustedList) bool {
+	return h.list != nil && !h.list.NextUpdate.IsZero() && !s.now().After(h.list.NextUpdate.Add(s.config.Grace))
 }
 
 // Recognised returns the certificates (DER) of the services of a type that the list of a territory
 // currently recognises at national level; none if that list is not usable.
 func (s *Set) Recognised(territory, serviceType string) [][]byte {
 	h := s.current.Load().find(territory)
-	if h == nil || h.list == nil || h.list.NextUpdate.IsZero() || s.now().After(h.list.NextUpdate.Add(s.config.Grace)) {
+	if h == nil || !s.usable(h) {
 		return nil
 	}
 	var out [][]byte

@@ -2,6 +2,7 @@ package tsp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/rand"
@@ -64,10 +65,7 @@ func (c *Client) StampNonce(ctx context.Context, hash crypto.Hash, digest []byte
 	if len(c.Servers) == 0 {
 		return nil, errors.New("tsp: no time-stamping authority")
 	}
-	pause := c.Pause
-	if pause == 0 {
-		pause = 200 * time.Millisecond
-	}
+	pause := cmp.Or(c.Pause, 200*time.Millisecond)
 	errs := make([]error, len(c.Servers))
 	left := make([]int, len(c.Servers)) // by index
 	for i := range left {
@@ -167,11 +165,7 @@ var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Reques
 
 // post sends the request; again reports whether another try may help.
 func (c *Client) post(ctx context.Context, s Server, der []byte) (body []byte, again bool, err error) {
-	timeout := c.Timeout
-	if timeout == 0 {
-		timeout = 15 * time.Second
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, 15*time.Second))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(der))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // Request is a TimeStampReq.
@@ -105,7 +106,7 @@ func (r *Request) parseOptional(fields []cms.Element) (err error) {
 				return err
 			}
 		case cms.TagInteger:
-			r.Nonce = cms.Integer(f.Body)
+			r.Nonce = pkix.Integer(f.Body)
 		case 0x01:
 			r.Certificates = len(f.Body) == 1 && f.Body[0] != 0
 		case 0xa0:
@@ -142,7 +143,7 @@ func ParseResponse(der []byte) (token []byte, err error) {
 	if err != nil || len(status) == 0 || status[0].Tag != cms.TagInteger {
 		return nil, ades.Malformed("TimeStampResp", "status", "no status")
 	}
-	code := cms.Integer(status[0].Body)
+	code := pkix.Integer(status[0].Body)
 	if code.IsInt64() && code.Int64() <= 1 && code.Sign() >= 0 && len(parts) == 2 {
 		return parts[1].Raw, nil
 	}

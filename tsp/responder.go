@@ -2,6 +2,7 @@ package tsp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -118,8 +119,7 @@ func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // refuseUnreadable answers a request that could not be read.
 func refuseUnreadable(w http.ResponseWriter, err error) {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		http.Error(w, fmt.Sprintf("a time-stamp request has at most %d bytes", large.Limit), http.StatusRequestEntityTooLarge)
 		return
 	}
@@ -156,10 +156,6 @@ func (r *Responder) info(req *Request) ([]byte, time.Time, error) {
 	if err != nil {
 		return nil, now, err
 	}
-	accuracy := r.Accuracy
-	if accuracy == 0 {
-		accuracy = time.Second
-	}
 	var b cryptobyte.Builder
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
 		b.AddASN1Int64(1)
@@ -167,7 +163,7 @@ func (r *Responder) info(req *Request) ([]byte, time.Time, error) {
 		b.AddBytes(imprint(req.algorithmIdentifier(), req.Digest))
 		b.AddASN1BigInt(serial)
 		b.AddASN1GeneralizedTime(now)
-		b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) { addAccuracy(b, accuracy) })
+		b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) { addAccuracy(b, cmp.Or(r.Accuracy, time.Second)) })
 		if req.Nonce != nil {
 			b.AddASN1BigInt(req.Nonce)
 		}
@@ -199,10 +195,7 @@ func (r *Responder) hash() crypto.Hash {
 	if _, ok := r.Key.Public().(ed25519.PublicKey); ok {
 		return crypto.SHA512
 	}
-	if r.Hash == 0 {
-		return crypto.SHA256
-	}
-	return r.Hash
+	return cmp.Or(r.Hash, crypto.SHA256)
 }
 
 func (r *Responder) sign(info []byte, now time.Time, certs bool) ([]byte, error) {

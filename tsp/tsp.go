@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // Token is a time-stamp token, parsed.
@@ -81,7 +82,7 @@ func (t *Token) parseInfo(raw []byte) error {
 	if t.Algorithm, t.Imprint, err = parseImprint(f[2]); err != nil {
 		return err
 	}
-	t.Serial = cms.Integer(f[3].Body)
+	t.Serial = pkix.Integer(f[3].Body)
 	if t.Time, err = cms.ParseTime(f[4].Raw); err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (t *Token) parseOptional(fields []cms.Element) error {
 		case 0x01:
 			t.Ordering = len(f.Body) == 1 && f.Body[0] != 0
 		case cms.TagInteger:
-			t.Nonce = cms.Integer(f.Body)
+			t.Nonce = pkix.Integer(f.Body)
 		case 0xa0, 0xa1: // tsa, extensions
 		default:
 			return errInfo
@@ -122,7 +123,7 @@ func parseAccuracy(e cms.Element) time.Duration {
 	unit := map[byte]time.Duration{cms.TagInteger: time.Second, 0x80: time.Millisecond, 0x81: time.Microsecond}
 	var sum time.Duration
 	for _, p := range parts {
-		if v := cms.Integer(p.Body); v.IsInt64() && v.Int64() >= 0 && v.Int64() < 1<<31 {
+		if v := pkix.Integer(p.Body); v.IsInt64() && v.Int64() >= 0 && v.Int64() < 1<<31 {
 			sum += time.Duration(v.Int64()) * unit[p.Tag]
 		}
 	}

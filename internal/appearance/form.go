@@ -69,7 +69,7 @@ func Form(to typeface.Adder, b Box) pdf.Ref {
 	}
 	lines := b.text()
 	resources := pdf.NewDict()
-	space := to.New(typeface.Compressed(pdf.NewDict(pdf.Name("N"), pdf.Integer(3)), typeface.SRGB()))
+	space := to.New(pdf.Compressed(pdf.NewDict(pdf.Name("N"), pdf.Integer(3)), typeface.SRGB()))
 	resources.Set("ColorSpace", pdf.NewDict(pdf.Name("CS0"), pdf.Array{pdf.Name("ICCBased"), space}))
 	var content bytes.Buffer
 	whole := area{0, 0, b.Width, b.Height}
@@ -100,7 +100,7 @@ func Form(to typeface.Adder, b Box) pdf.Ref {
 		pdf.Name("BBox"), pdf.Array{pdf.Integer(0), pdf.Integer(0), number(b.Width), number(b.Height)},
 		pdf.Name("Resources"), resources,
 	)
-	return to.New(typeface.Compressed(dict, content.Bytes()))
+	return to.New(pdf.Compressed(dict, content.Bytes()))
 }
 
 // text returns the lines for the layout.

@@ -11,6 +11,7 @@ import (
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // AlgorithmIdentifier is an algorithm with its unparsed parameters.
@@ -78,6 +79,19 @@ func SignatureAlgorithm(pub crypto.PublicKey, h crypto.Hash, pss bool) ([]byte, 
 		return TLV(TagSequence, TLV(TagOID, oid.Content(oid.Ed25519))), nil
 	}
 	return nil, fmt.Errorf("no signature algorithm for %T with %v", pub, h)
+}
+
+// Scheme is the scheme of that algorithm, to check values with.
+func Scheme(pub crypto.PublicKey, h crypto.Hash, pss bool) (pkix.Scheme, error) {
+	alg, err := SignatureAlgorithm(pub, h, pss)
+	if err != nil {
+		return pkix.Scheme{}, err
+	}
+	id, err := pkix.ParseAlgorithmIdentifier(alg)
+	if err != nil {
+		return pkix.Scheme{}, err
+	}
+	return pkix.SchemeOf(id, h)
 }
 
 var rsaWith = map[crypto.Hash]string{

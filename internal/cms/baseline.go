@@ -2,6 +2,7 @@ package cms
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -45,15 +46,10 @@ func IsBaseline(s *ades.Signature, embedded bool) bool {
 	if !IsBES(s) || n["signing-time"] != times || n["signature-policy-identifier"] > 1 {
 		return false
 	}
-	for _, p := range s.Problems {
-		if p.Code == finding.CMSTypeOther.Code {
-			return false
-		}
+	if slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Code == finding.CMSTypeOther.Code }) {
+		return false
 	}
-	for _, e := range s.Evidence {
-		if e.Origin == "SignedData" && e.Kind == ades.EvidenceCertificate && bytes.Equal(e.Raw, s.SigningCertificate) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Evidence, func(e ades.Evidence) bool {
+		return e.Origin == "SignedData" && e.Kind == ades.EvidenceCertificate && bytes.Equal(e.Raw, s.SigningCertificate)
+	})
 }

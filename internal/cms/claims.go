@@ -92,7 +92,7 @@ func (r *certRef) issuerSerial(e Element) {
 	if err != nil || len(parts) < 2 || parts[1].Tag != TagInteger {
 		return
 	}
-	r.serial = Integer(parts[1].Body)
+	r.serial = pkix.Integer(parts[1].Body)
 	names, err := parts[0].Children()
 	if err != nil {
 		return

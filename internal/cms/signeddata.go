@@ -39,8 +39,7 @@ type SignedData struct {
 }
 
 func malformed(where string, err error) error {
-	var m *ades.MalformedError
-	if errors.As(err, &m) {
+	if _, ok := errors.AsType[*ades.MalformedError](err); ok {
 		return err
 	}
 	return &ades.MalformedError{Format: "CMS", Where: where, Err: err}

@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // SignerInfo is one signer's part of a SignedData, or a counter-signature.
@@ -25,9 +26,8 @@ type SignerInfo struct {
 	UnsignedAttrs      []Attribute
 	Signature          []byte
 
-	// RawSignedAttrs and RawUnsignedAttrs are the original fields with their tags [0] and [1]; nil
-	// if absent.
-	RawSignedAttrs, RawUnsignedAttrs []byte
+	// RawSignedAttrs is the original field with its tag [0]; nil if absent.
+	RawSignedAttrs []byte
 	// RawFields are the original values before unsignedAttrs: version, sid, digestAlgorithm,
 	// [signedAttrs], signatureAlgorithm, signature.
 	RawFields [][]byte
@@ -62,7 +62,6 @@ func ParseSignerInfo(raw []byte) (*SignerInfo, error) {
 func (si *SignerInfo) parse(parts []Element) error {
 	if n := len(parts); n > 0 && parts[n-1].Tag == 0xa1 {
 		var err error
-		si.RawUnsignedAttrs = parts[n-1].Raw
 		if si.UnsignedAttrs, err = parseAttributes(parts[n-1]); err != nil {
 			return fmt.Errorf("unsignedAttrs: %w", err)
 		}
@@ -114,7 +113,7 @@ func (si *SignerInfo) identifier(e Element) error {
 			return errTag
 		}
 		si.Issuer = parts[0].Raw
-		si.Serial = Integer(parts[1].Body)
+		si.Serial = pkix.Integer(parts[1].Body)
 		return nil
 	case 0x80:
 		si.SubjectKeyID = e.Body
@@ -134,15 +133,6 @@ func (si *SignerInfo) identifier(e Element) error {
 		return nil
 	}
 	return errTag
-}
-
-// Integer reads the content octets of an INTEGER.
-func Integer(b []byte) *big.Int {
-	v := new(big.Int).SetBytes(b)
-	if len(b) > 0 && b[0]&0x80 != 0 {
-		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
-	}
-	return v
 }
 
 func parseAttributes(e Element) ([]Attribute, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto"
 	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/oid"
@@ -12,10 +13,7 @@ import (
 // WriteTo writes the ContentInfo with definite lengths. The content is streamed from its source;
 // encapContentInfo and every member that was read keep their bytes.
 func (sd *SignedData) WriteTo(w io.Writer) (int64, error) {
-	head, encap, size, err := sd.encap()
-	if err != nil {
-		return 0, err
-	}
+	head, encap, size := sd.encap()
 	pre := sd.preamble()
 	post := sd.postamble()
 	inner := int64(len(pre)+len(head)) + size
@@ -66,19 +64,19 @@ func (c *counter) write(p []byte) {
 }
 
 // encap is encapContentInfo: what to write first, and what to stream after it.
-func (sd *SignedData) encap() (head []byte, body ades.Source, size int64, err error) {
+func (sd *SignedData) encap() (head []byte, body ades.Source, size int64) {
 	if sd.Encap != nil {
-		return nil, sd.Encap, sd.Encap.Size(), nil
+		return nil, sd.Encap, sd.Encap.Size()
 	}
 	typ := TLV(TagOID, oid.Content(sd.ContentType))
 	if sd.Content == nil {
-		return TLV(TagSequence, typ), nil, 0, nil
+		return TLV(TagSequence, typ), nil, 0
 	}
 	size = sd.Content.Size()
 	octets := appendLength([]byte{TagOctetString}, size)
 	explicit := appendLength([]byte{0xa0}, size+int64(len(octets)))
 	seq := appendLength([]byte{TagSequence}, size+int64(len(octets)+len(explicit)+len(typ)))
-	return bytes.Join([][]byte{seq, typ, explicit, octets}, nil), sd.Content, size, nil
+	return bytes.Join([][]byte{seq, typ, explicit, octets}, nil), sd.Content, size
 }
 
 func (sd *SignedData) preamble() []byte {
@@ -140,12 +138,9 @@ func (sd *SignedData) AddDigestAlgorithm(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, have := range sd.DigestAlgorithms {
-		if have.OID == a.OID {
-			return nil
-		}
+	if !slices.ContainsFunc(sd.DigestAlgorithms, func(have AlgorithmIdentifier) bool { return have.OID == a.OID }) {
+		sd.DigestAlgorithms = append(sd.DigestAlgorithms, a)
 	}
-	sd.DigestAlgorithms = append(sd.DigestAlgorithms, a)
 	return nil
 }
 
@@ -154,21 +149,26 @@ func (sd *SignedData) AddCertificates(certs ...[]byte) {
 	sd.Certificates = addNew(sd.Certificates, certs)
 }
 
-// AddRevocations appends CRLs and OCSPChoice values that are not present yet.
+// AddRevocations appends values of RevocationInfoChoice that are not present yet.
 func (sd *SignedData) AddRevocations(choices ...[]byte) {
 	sd.Revocations = addNew(sd.Revocations, choices)
 }
 
+// AddBundle appends validation data that is not present yet.
+func (sd *SignedData) AddBundle(b ades.Bundle) {
+	sd.AddCertificates(b.Certificates...)
+	sd.AddRevocations(b.CRLs...)
+	for _, o := range b.OCSPs {
+		sd.AddRevocations(OCSPChoice(o))
+	}
+}
+
 func addNew(have, more [][]byte) [][]byte {
-	have = have[:len(have):len(have)]
-next:
+	have = slices.Clip(have)
 	for _, m := range more {
-		for _, h := range have {
-			if bytes.Equal(h, m) {
-				continue next
-			}
+		if !slices.ContainsFunc(have, func(h []byte) bool { return bytes.Equal(h, m) }) {
+			have = append(have, m)
 		}
-		have = append(have, m)
 	}
 	return have
 }

@@ -5,6 +5,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,26 +64,11 @@ type Drawer struct {
 	slots chan struct{}
 }
 
-func (d *Drawer) instances() int {
-	if d.Instances > 0 {
-		return d.Instances
-	}
-	return 2
-}
+func (d *Drawer) instances() int { return cmp.Or(max(0, d.Instances), 2) }
 
-func (d *Drawer) memory() int64 {
-	if d.Memory > 0 {
-		return d.Memory
-	}
-	return 256 << 20
-}
+func (d *Drawer) memory() int64 { return cmp.Or(max(0, d.Memory), 256<<20) }
 
-func (d *Drawer) time() time.Duration {
-	if d.Time > 0 {
-		return d.Time
-	}
-	return 20 * time.Second
-}
+func (d *Drawer) time() time.Duration { return cmp.Or(max(0, d.Time), 20*time.Second) }
 
 // start compiles PDFium, which takes seconds without a cache. It runs once, when the first document
 // is opened, so that processes that draw nothing do not pay for it.

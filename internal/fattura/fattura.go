@@ -4,7 +4,9 @@
 package fattura
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/internal/xmldom"
@@ -76,19 +78,13 @@ func Read(text []byte) (*Invoice, error) {
 	}
 	defer d.Release()
 	root := d.Root()
-	known := false
-	for _, s := range spaces {
-		known = known || root.Name.Space == s
-	}
-	if !known || !strings.HasPrefix(root.Name.Local, "FatturaElettronica") {
+	if !slices.Contains(spaces, root.Name.Space) || !strings.HasPrefix(root.Name.Local, "FatturaElettronica") {
 		return nil, ErrNone
 	}
 	head := child(root, "FatturaElettronicaHeader")
 	in := &Invoice{
-		Format: root.Attr("versione"), Supplier: party(child(head, "CedentePrestatore")), Customer: party(child(head, "CessionarioCommittente")),
-	}
-	if in.Format == "" {
-		in.Format = text1(head, "DatiTrasmissione", "FormatoTrasmissione")
+		Format:   cmp.Or(root.Attr("versione"), text1(head, "DatiTrasmissione", "FormatoTrasmissione")),
+		Supplier: party(child(head, "CedentePrestatore")), Customer: party(child(head, "CessionarioCommittente")),
 	}
 	for _, b := range children(root, "FatturaElettronicaBody") {
 		if len(in.Documents) < maxRows {
@@ -154,28 +150,13 @@ func party(n *xmldom.Node) Party {
 	if own != n && child(own, "Anagrafica") == nil {
 		own = n
 	}
-	who := child(own, "Anagrafica")
-	if who == nil {
-		who = child(n, "AltriDatiIdentificativi")
-	}
-	if who == nil {
-		who = own
-	}
-	ids := own
-	if f := child(n, "IdentificativiFiscali"); f != nil {
-		ids = f
-	}
-	seat := child(n, "Sede")
-	if seat == nil {
-		seat = child(who, "Sede")
-	}
+	who := cmp.Or(child(own, "Anagrafica"), child(n, "AltriDatiIdentificativi"), own)
+	ids := cmp.Or(child(n, "IdentificativiFiscali"), own)
+	seat := cmp.Or(child(n, "Sede"), child(who, "Sede"))
 	p := Party{
-		Name: text1(who, "Denominazione"), FiscalCode: text1(ids, "CodiceFiscale"),
+		Name: cmp.Or(text1(who, "Denominazione"), join(" ", text1(who, "Nome"), text1(who, "Cognome"))), FiscalCode: text1(ids, "CodiceFiscale"),
 		VAT:     text1(ids, "IdFiscaleIVA", "IdPaese") + text1(ids, "IdFiscaleIVA", "IdCodice"),
 		Address: join(" ", text1(seat, "Indirizzo"), text1(seat, "NumeroCivico")),
-	}
-	if p.Name == "" {
-		p.Name = join(" ", text1(who, "Nome"), text1(who, "Cognome"))
 	}
 	p.Address = join(", ", p.Address, join(" ", text1(seat, "CAP"), text1(seat, "Comune"), text1(seat, "Provincia")), text1(seat, "Nazione"))
 	return p
@@ -191,9 +172,6 @@ func child(n *xmldom.Node, name string) *xmldom.Node {
 }
 
 func children(n *xmldom.Node, name string) (list []*xmldom.Node) {
-	if n == nil {
-		return nil
-	}
 	for c := range n.Elements() {
 		if c.Name.Local == name {
 			list = append(list, c)
@@ -224,11 +202,5 @@ func trimmed(n *xmldom.Node) string {
 }
 
 func join(by string, parts ...string) string {
-	var some []string
-	for _, p := range parts {
-		if p != "" {
-			some = append(some, p)
-		}
-	}
-	return strings.Join(some, by)
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), by)
 }

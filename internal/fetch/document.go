@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -28,20 +29,6 @@ type Limits struct {
 	Time  time.Duration
 }
 
-func (l Limits) bytes() int64 {
-	if l.Bytes == 0 {
-		return 100_000_000
-	}
-	return l.Bytes
-}
-
-func (l Limits) time() time.Duration {
-	if l.Time == 0 {
-		return 20 * time.Second
-	}
-	return l.Time
-}
-
 // ErrTooLarge means that the fetched document is over its limit.
 var ErrTooLarge = errors.New("the document is over the size limit")
 
@@ -64,7 +51,7 @@ func (g *Guard) Document(ctx context.Context, r Request, l Limits, w io.Writer) 
 	if err != nil {
 		return err
 	}
-	client := g.Client(l.time())
+	client := g.Client(cmp.Or(l.Time, 20*time.Second))
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
@@ -74,7 +61,7 @@ func (g *Guard) Document(ctx context.Context, r Request, l Limits, w io.Writer) 
 	if resp.StatusCode != http.StatusOK {
 		return &Failed{Why: fmt.Sprintf("the host answered %d", resp.StatusCode)}
 	}
-	return copyLimited(w, resp, l.bytes())
+	return copyLimited(w, resp, cmp.Or(l.Bytes, 100_000_000))
 }
 
 func (r Request) build(ctx context.Context) (*http.Request, error) {
@@ -146,8 +133,7 @@ func (r *reader) Read(b []byte) (int, error) {
 
 // explain describes an error in a few words, without addresses that the caller did not write.
 func explain(err error) error {
-	var no *Refused
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*Refused](err); ok {
 		return no
 	}
 	var dns *net.DNSError

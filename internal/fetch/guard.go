@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -101,12 +102,7 @@ func (g *Guard) Answer(base *url.URL, h http.Handler, paths ...string) {
 
 func (g *Guard) listed(host, port string) bool {
 	host = normalHost(host)
-	for _, e := range g.allowed {
-		if e.host == host && (e.port == "" || e.port == port) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.allowed, func(e endpoint) bool { return e.host == host && (e.port == "" || e.port == port) })
 }
 
 // Named reports whether the operator listed an address by name, or it is the server's own: plain
@@ -191,8 +187,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		return nil
 	}
 	conn, err := d.DialContext(ctx, network, address)
-	var no *Refused
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*Refused](err); ok {
 		return nil, no
 	}
 	return conn, err

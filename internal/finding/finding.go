@@ -84,13 +84,6 @@ func (k *Kind) Lesser(where string, values ...any) ades.Problem {
 	return p
 }
 
-// Graver is the opposite.
-func (k *Kind) Graver(where string, values ...any) ades.Problem {
-	p := k.Problem(where, values...)
-	p.Fatal = true
-	return p
-}
-
 // New is a finding of this kind as an error, for parsers.
 func (k *Kind) New(values ...any) error { return &failure{k, values} }
 
@@ -119,8 +112,7 @@ func (f *failure) Unwrap() error {
 // Of is the finding in an error: the one that a reader made it from, or else that something cannot
 // be read, with the error as detail.
 func Of(where string, err error) ades.Problem {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f.kind.Problem(where, f.values...)
 	}
 	switch {
@@ -129,8 +121,7 @@ func Of(where string, err error) ades.Problem {
 	case errors.Is(err, ades.ErrPassword):
 		return PasswordWrong.Problem(where)
 	}
-	var malformed *ades.MalformedError
-	if errors.As(err, &malformed) {
+	if malformed, ok := errors.AsType[*ades.MalformedError](err); ok {
 		detail := malformed.Err.Error()
 		if malformed.Where != "" {
 			detail = malformed.Where + ": " + detail

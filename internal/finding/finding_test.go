@@ -124,7 +124,7 @@ func values(call *ast.CallExpr, vars map[string]*Kind) (*Kind, int) {
 		return nil, 0
 	}
 	k := vars[rowName(sel.X)]
-	before, ok := map[string]int{"Problem": 1, "Lesser": 1, "Graver": 1, "New": 0, "Malformed": 2}[sel.Sel.Name]
+	before, ok := map[string]int{"Problem": 1, "Lesser": 1, "New": 0, "Malformed": 2}[sel.Sel.Name]
 	if k == nil || !ok {
 		return nil, 0
 	}

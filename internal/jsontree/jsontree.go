@@ -151,6 +151,14 @@ func (v *Value) Get(name string) *Value {
 	return nil
 }
 
+// List are the items of an array.
+func (v *Value) List() []*Value {
+	if v == nil {
+		return nil
+	}
+	return v.Items
+}
+
 // Is reports whether a value is there and of a kind.
 func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
 

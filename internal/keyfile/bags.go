@@ -52,17 +52,22 @@ func (r *reader) bag(kind asn1.ObjectIdentifier, value cryptobyte.String, name s
 	case kind.Equal(oidKeyBag):
 		return r.key(value, name)
 	case kind.Equal(oidShroudedBag):
-		var info, alg, sealed cryptobyte.String
-		if !value.ReadASN1(&info, cbasn1.SEQUENCE) || !info.ReadASN1(&alg, cbasn1.SEQUENCE) || !info.ReadASN1(&sealed, cbasn1.OCTET_STRING) {
-			return errShape
-		}
-		return r.decrypt(alg, sealed, func(b []byte) error { return r.key(b, name) })
+		return r.shrouded(value, name)
 	case kind.Equal(oidCertBag):
 		return r.certificate(value)
 	case kind.Equal(oidNestedBag):
 		return r.bags(value, depth+1)
 	}
 	return nil
+}
+
+// shrouded opens an EncryptedPrivateKeyInfo.
+func (r *reader) shrouded(s cryptobyte.String, name string) error {
+	var info, alg, sealed cryptobyte.String
+	if !s.ReadASN1(&info, cbasn1.SEQUENCE) || !info.ReadASN1(&alg, cbasn1.SEQUENCE) || !info.ReadASN1(&sealed, cbasn1.OCTET_STRING) {
+		return errShape
+	}
+	return r.decrypt(alg, sealed, func(b []byte) error { return r.key(b, name) })
 }
 
 func (r *reader) key(b []byte, name string) error {

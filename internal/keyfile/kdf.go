@@ -1,13 +1,13 @@
 package keyfile
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/hmac"
 	"crypto/pbkdf2"
 	_ "crypto/sha1" // hash functions of MACs and derivations
 	_ "crypto/sha256"
 	_ "crypto/sha512"
-	"hash"
 	"math/big"
 
 	"golang.org/x/crypto/cryptobyte"
@@ -20,10 +20,7 @@ import (
 // for a vector and 3 for a MAC.
 func pkcs12Key(h crypto.Hash, password []byte, d derivation, id byte, size int) []byte {
 	u, v := h.Size(), h.New().BlockSize()
-	diversifier := make([]byte, v)
-	for i := range diversifier {
-		diversifier[i] = id
-	}
+	diversifier := bytes.Repeat([]byte{id}, v)
 	in := append(stretch(d.salt, v), stretch(password, v)...)
 	var out []byte
 	for len(out) < size {
@@ -44,11 +41,8 @@ func stretch(b []byte, block int) []byte {
 	if len(b) == 0 {
 		return nil
 	}
-	out := make([]byte, (len(b)+block-1)/block*block)
-	for i := range out {
-		out[i] = b[i%len(b)]
-	}
-	return out
+	size := (len(b) + block - 1) / block * block
+	return bytes.Repeat(b, size/len(b)+1)[:size]
 }
 
 // addBlocks adds b and one to every block, as numbers.
@@ -141,5 +135,5 @@ func (r *reader) pbkdf2(params cryptobyte.String, password []byte, size int) ([]
 	if err := r.spend(n); err != nil {
 		return nil, err
 	}
-	return pbkdf2.Key(func() hash.Hash { return h.New() }, string(password), salt, n, size)
+	return pbkdf2.Key(h.New, string(password), salt, n, size)
 }

@@ -4,10 +4,12 @@
 package keyfile
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/internal/cms"
@@ -93,21 +95,13 @@ func (r *reader) certificateOf(key crypto.Signer) *x509.Certificate {
 
 // chain returns the other certificates, beginning with the issuers in order.
 func (r *reader) chain(leaf *x509.Certificate) (chain []*x509.Certificate) {
-	var left []*x509.Certificate
-	for _, c := range r.certs {
-		if !c.Equal(leaf) {
-			left = append(left, c)
+	left := slices.DeleteFunc(slices.Clone(r.certs), leaf.Equal)
+	for at := leaf; ; {
+		i := slices.IndexFunc(left, func(c *x509.Certificate) bool { return bytes.Equal(c.RawSubject, at.RawIssuer) })
+		if i < 0 {
+			return append(chain, left...)
 		}
+		at = left[i]
+		chain, left = append(chain, at), slices.Delete(left, i, i+1)
 	}
-	for at, found := leaf, true; found; {
-		found = false
-		for i, c := range left {
-			if string(c.RawSubject) == string(at.RawIssuer) {
-				chain, at, found = append(chain, c), c, true
-				left = append(left[:i:i], left[i+1:]...)
-				break
-			}
-		}
-	}
-	return append(chain, left...)
 }

@@ -41,6 +41,15 @@ type derivation struct {
 	iterations int
 }
 
+// derivation reads the parameters of PKCS#12's own encryption and of PBES1.
+func (r *reader) derivation(params cryptobyte.String) (d derivation, err error) {
+	var p cryptobyte.String
+	if !params.ReadASN1(&p, cbasn1.SEQUENCE) || !p.ReadASN1((*cryptobyte.String)(&d.salt), cbasn1.OCTET_STRING) || !p.ReadASN1Integer(&d.iterations) {
+		return d, errShape
+	}
+	return d, r.spend(d.iterations)
+}
+
 // spend counts iterations, whose total for the file is limited.
 func (r *reader) spend(n int) error {
 	if n < 1 || n > maxIterations || r.spent+n > maxIterations {
@@ -90,15 +99,10 @@ func (r *reader) opener(a identifier, pw secret) (func([]byte) ([]byte, error), 
 	if !ok {
 		return r.pbes1(a, pw)
 	}
-	var p, salt cryptobyte.String
-	var n int
-	if !a.params.ReadASN1(&p, cbasn1.SEQUENCE) || !p.ReadASN1(&salt, cbasn1.OCTET_STRING) || !p.ReadASN1Integer(&n) {
-		return nil, errShape
-	}
-	if err := r.spend(n); err != nil {
+	d, err := r.derivation(a.params)
+	if err != nil {
 		return nil, err
 	}
-	d := derivation{salt, n}
 	key := pkcs12Key(crypto.SHA1, pw.bmp, d, 1, scheme.size)
 	if scheme.block == nil {
 		return func(b []byte) ([]byte, error) {
@@ -130,8 +134,8 @@ var pkcs12Schemes = map[string]struct {
 	pkcs12PBE + "2": {5, nil},
 	pkcs12PBE + "3": {24, des.NewTripleDESCipher},
 	pkcs12PBE + "4": {16, func(key []byte) (cipher.Block, error) { return des.NewTripleDESCipher(append(key[:16:16], key[:8]...)) }},
-	pkcs12PBE + "5": {16, func(key []byte) (cipher.Block, error) { return newRC2(key), nil }},
-	pkcs12PBE + "6": {5, func(key []byte) (cipher.Block, error) { return newRC2(key), nil }},
+	pkcs12PBE + "5": {16, newRC2},
+	pkcs12PBE + "6": {5, newRC2},
 }
 
 var errPadding = errors.New("bad padding")

@@ -3,16 +3,15 @@ package keyfile
 import (
 	"crypto"
 	"crypto/cipher"
-	"crypto/des" // prescribed by RFC 8018
-	"crypto/md5" // prescribed by RFC 8018
-	"crypto/sha1"
+	"crypto/des"   // prescribed by RFC 8018
+	_ "crypto/md5" // prescribed by RFC 8018
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 
-	"golang.org/x/crypto/cryptobyte"
-	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+	"rogito.dev/rogito/internal/oid"
 )
 
 // Key reads a private key of a PEM file: PKCS#8, PKCS#1 or SEC 1, unencrypted, encrypted as PKCS#8
@@ -66,18 +65,14 @@ var blocks = map[string]func([]byte) (any, error){
 	"EC PRIVATE KEY":        func(b []byte) (any, error) { return x509.ParseECPrivateKey(b) },
 }
 
-// readPKCS8 opens an EncryptedPrivateKeyInfo.
+// readPKCS8 opens an EncryptedPrivateKeyInfo that is a file of its own.
 func readPKCS8(b []byte, password string) (crypto.Signer, error) {
 	s, err := der(b)
 	if err != nil {
 		return nil, fmt.Errorf("private key: %w", err)
 	}
-	var info, alg, sealed cryptobyte.String
-	if !s.ReadASN1(&info, cbasn1.SEQUENCE) || !info.ReadASN1(&alg, cbasn1.SEQUENCE) || !info.ReadASN1(&sealed, cbasn1.OCTET_STRING) {
-		return nil, fmt.Errorf("private key: %w", errShape)
-	}
 	r := &reader{passwords: secrets(password)}
-	if err := r.decrypt(alg, sealed, func(b []byte) error { return r.key(b, "") }); err != nil {
+	if err := r.shrouded(s, ""); err != nil {
 		if errors.Is(err, ErrPassword) {
 			return nil, ErrPassword
 		}
@@ -89,17 +84,14 @@ func readPKCS8(b []byte, password string) (crypto.Signer, error) {
 // pbes1Schemes are those of PBES1 (RFC 8018, appendix A.3) with DES or 64-bit RC2, used by old
 // PKCS#8 files.
 var pbes1Schemes = map[string]struct {
-	hash  func([]byte) []byte
+	hash  crypto.Hash
 	block func(key []byte) (cipher.Block, error)
 }{
-	"1.2.840.113549.1.5.3":  {md5Sum, des.NewCipher},
-	"1.2.840.113549.1.5.6":  {md5Sum, func(key []byte) (cipher.Block, error) { return newRC2(key), nil }},
-	"1.2.840.113549.1.5.10": {sha1Sum, des.NewCipher},
-	"1.2.840.113549.1.5.11": {sha1Sum, func(key []byte) (cipher.Block, error) { return newRC2(key), nil }},
+	"1.2.840.113549.1.5.3":  {crypto.MD5, des.NewCipher},
+	"1.2.840.113549.1.5.6":  {crypto.MD5, newRC2},
+	"1.2.840.113549.1.5.10": {crypto.SHA1, des.NewCipher},
+	"1.2.840.113549.1.5.11": {crypto.SHA1, newRC2},
 }
-
-func md5Sum(b []byte) []byte  { s := md5.Sum(b); return s[:] }
-func sha1Sum(b []byte) []byte { s := sha1.Sum(b); return s[:] }
 
 // pbes1 makes the cipher of PBES1: PBKDF1 gives eight bytes of key and eight of
 // the vector.
@@ -108,17 +100,13 @@ func (r *reader) pbes1(a identifier, pw secret) (func([]byte) ([]byte, error), e
 	if !ok {
 		return nil, a.unknown("encryption")
 	}
-	var p, salt cryptobyte.String
-	var n int
-	if !a.params.ReadASN1(&p, cbasn1.SEQUENCE) || !p.ReadASN1(&salt, cbasn1.OCTET_STRING) || !p.ReadASN1Integer(&n) {
-		return nil, errShape
-	}
-	if err := r.spend(n); err != nil {
+	d, err := r.derivation(a.params)
+	if err != nil {
 		return nil, err
 	}
-	t := append(append([]byte(nil), pw.text...), salt...)
-	for range n {
-		t = scheme.hash(t)
+	t := slices.Concat(pw.text, d.salt)
+	for range d.iterations {
+		t = oid.Sum(scheme.hash, t)
 	}
 	block, err := scheme.block(t[:8])
 	if err != nil {

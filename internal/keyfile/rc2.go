@@ -1,12 +1,15 @@
 package keyfile
 
-import "encoding/binary"
+import (
+	"crypto/cipher"
+	"encoding/binary"
+)
 
 // rc2 is the block cipher of RFC 2268, only for decrypting old files.
 type rc2 struct{ k [64]uint16 }
 
 // newRC2 expands a key, whose effective length is its length.
-func newRC2(key []byte) *rc2 {
+func newRC2(key []byte) (cipher.Block, error) {
 	var l [128]byte
 	t := copy(l[:], key)
 	for i := t; i < 128; i++ {
@@ -21,7 +24,7 @@ func newRC2(key []byte) *rc2 {
 	for i := range c.k {
 		c.k[i] = binary.LittleEndian.Uint16(l[2*i:])
 	}
-	return c
+	return c, nil
 }
 
 // BlockSize is eight bytes.

@@ -2,11 +2,14 @@
 // counted otherwise has a cache of its own; any other cache in memory is one of these.
 package memo
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // Memo caches values by key, in two generations: when the young one is full the old one is dropped,
-// and a value that is used becomes young again. Values must be the same whenever they are computed,
-// or be forgotten when they change. It is safe for concurrent use; its zero value is ready to use.
+// and a value that is used becomes young again. Values must be the same whenever they are computed.
+// It is safe for concurrent use; its zero value is ready to use.
 type Memo[K comparable, V any] struct {
 	Most   int // values in a generation; 0 means 4,096
 	Weight int // bytes retained by them in total; 0 means 16 MB
@@ -44,15 +47,6 @@ func (m *Memo[K, V]) Put(key K, value V, weight int) {
 	}
 }
 
-// Forget removes a value that has changed.
-func (m *Memo[K, V]) Forget(key K) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.weight -= m.young[key].weight
-	delete(m.young, key)
-	delete(m.old, key)
-}
-
 // Len is how many values are known.
 func (m *Memo[K, V]) Len() int {
 	m.mu.Lock()
@@ -76,16 +70,6 @@ func (m *Memo[K, V]) put(key K, e entry[V]) {
 	m.weight += e.weight
 }
 
-func (m *Memo[K, V]) most() int {
-	if m.Most > 0 {
-		return m.Most
-	}
-	return 4096
-}
+func (m *Memo[K, V]) most() int { return cmp.Or(max(0, m.Most), 4096) }
 
-func (m *Memo[K, V]) mostWeight() int {
-	if m.Weight > 0 {
-		return m.Weight
-	}
-	return 16 << 20
-}
+func (m *Memo[K, V]) mostWeight() int { return cmp.Or(max(0, m.Weight), 16<<20) }

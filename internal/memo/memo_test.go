@@ -28,14 +28,10 @@ func TestMemo(t *testing.T) {
 	if v, _ := m.Get(19); v != "again" {
 		t.Errorf("19 is %q", v)
 	}
-	m.Forget(19)
-	if _, ok := m.Get(19); ok {
-		t.Error("19 was not forgotten")
-	}
 }
 
-// Weights are bounded as numbers are, and what is forgotten or put again weighs
-// no more than once.
+// Weights are bounded as numbers are, and what is put again weighs no more than
+// once.
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	m := Memo[int, bool]{Weight: 100}
@@ -44,8 +40,6 @@ func TestWeight(t *testing.T) {
 	}
 	for range 1000 {
 		m.Put(1, true, 10)
-		m.Put(2, true, 10)
-		m.Forget(2)
 	}
 	if _, ok := m.old[1]; ok || m.weight != 10 || m.Len() != 1 {
 		t.Errorf("%d values of weight %d", m.Len(), m.weight)
@@ -70,9 +64,6 @@ func TestManyAtOnce(t *testing.T) {
 					t.Errorf("%d is %d", key, v)
 				}
 				m.Put(key, 3*key, i%7)
-				if i%50 == 0 {
-					m.Forget(key)
-				}
 			}
 		})
 	}

@@ -61,8 +61,7 @@ func wrapMalformed(where string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var m *ades.MalformedError
-	if errors.As(err, &m) || errors.Is(err, ades.ErrPassword) || interrupted(err) {
+	if _, ok := errors.AsType[*ades.MalformedError](err); ok || errors.Is(err, ades.ErrPassword) || interrupted(err) {
 		return err
 	}
 	return &ades.MalformedError{Format: "PDF", Where: where, Err: err}

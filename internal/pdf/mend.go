@@ -83,8 +83,7 @@ func (d *Document) Mended(s *Stream) (*Stream, error) {
 		dict.Set("DecodeParms", with)
 		return &Stream{Dict: dict, Data: data}, nil
 	}
-	dict.Set("Filter", Name("FlateDecode"))
-	return &Stream{Dict: dict, Data: deflated(data)}, nil
+	return Compressed(dict, data), nil
 }
 
 // picture reports whether a filter decodes pictures.

@@ -259,6 +259,12 @@ func (u *Update) writeTable(w *printer, all numbered) error {
 	return nil
 }
 
+// Compressed makes a stream object with FlateDecode.
+func Compressed(dict *Dict, data []byte) *Stream {
+	dict.Set("Filter", Name("FlateDecode"))
+	return &Stream{Dict: dict, Data: deflated(data)}
+}
+
 func deflated(data []byte) []byte {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)

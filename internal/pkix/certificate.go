@@ -183,7 +183,7 @@ func (c *Certificate) parseTBS(body reader) error {
 	if !ok {
 		return errors.New("serialNumber missing")
 	}
-	c.SerialNumber = parseInt(serial.body)
+	c.SerialNumber = Integer(serial.body)
 	inner, ok := body.take(tagSequence)
 	if !ok {
 		return errors.New("signature missing")

@@ -230,7 +230,7 @@ func parseRS(sig []byte) (r, s *big.Int, ok bool) {
 	if !okA || !okB || !in.empty() {
 		return nil, nil, false
 	}
-	r, s = parseInt(a.body), parseInt(b.body)
+	r, s = Integer(a.body), Integer(b.body)
 	canonical := encode(tagSequence, encodeInt(r), encodeInt(s))
 	return r, s, bytes.Equal(canonical, sig)
 }

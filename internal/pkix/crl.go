@@ -17,12 +17,10 @@ import (
 type CRL struct {
 	Raw, RawIssuer []byte
 	signed
-	Version                int
 	Issuer                 Name
 	ThisUpdate, NextUpdate time.Time // NextUpdate is zero if absent
-	AuthorityKeyID         []byte
-	Number                 *big.Int // nil if absent
-	DeltaBase              *big.Int // set for a delta list
+	Number                 *big.Int  // nil if absent
+	DeltaBase              *big.Int  // set for a delta list
 	IDP                    *IssuingDistributionPoint
 	// ExpiredCertsOnCRL: certificates that expired since then remain listed.
 	ExpiredCertsOnCRL time.Time
@@ -76,11 +74,7 @@ func (c *CRL) parse(der []byte) error {
 }
 
 func (c *CRL) parseTBS(in reader) error {
-	c.Version = 1
-	if v, ok := in.take(tagInteger); ok {
-		n, _ := smallInt(v.body)
-		c.Version = n + 1
-	}
+	in.take(tagInteger) // version
 	inner, ok := in.take(tagSequence)
 	if !ok {
 		return errDER
@@ -124,20 +118,18 @@ func (c *CRL) applyExtensions(body []byte) {
 		switch x.OID {
 		case "2.5.29.20":
 			if b, ok := single(x.Value, tagInteger); ok {
-				c.Number = parseInt(b)
+				c.Number = Integer(b)
 			}
 		case "2.5.29.27":
 			if b, ok := single(x.Value, tagInteger); ok {
-				c.DeltaBase = parseInt(b)
+				c.DeltaBase = Integer(b)
 			}
 		case "2.5.29.28":
 			if c.IDP, ok = parseIDP(x.Value); !ok {
 				c.CriticalUnknown = true
 			}
 		case "2.5.29.35":
-			var cert Certificate
-			cert.applyAuthorityKeyID(x.Value)
-			c.AuthorityKeyID = cert.AuthorityKeyID
+			// of the issuer, who is found by name: known, so that it may be critical
 		case "2.5.29.60":
 			r := reader(x.Value)
 			e, _ := r.next()
@@ -275,7 +267,7 @@ func (s *search) entry(body []byte) error {
 
 // sameSerial compares the last octet first, which is faster for nearly all entries.
 func sameSerial(b, want []byte, n *big.Int) bool {
-	return len(b) > 0 && b[len(b)-1] == want[len(want)-1] && parseInt(b).Cmp(n) == 0
+	return len(b) > 0 && b[len(b)-1] == want[len(want)-1] && Integer(b).Cmp(n) == 0
 }
 
 // someTrue is how a BOOLEAN begins: an entry without one has no critical extension.
@@ -323,7 +315,7 @@ func (s *search) issuer(der []byte) bool {
 }
 
 func parseEntry(serial []byte, in reader) (Entry, error) {
-	e := Entry{SerialNumber: parseInt(serial)}
+	e := Entry{SerialNumber: Integer(serial)}
 	at, _ := in.next()
 	var ok bool
 	if e.RevokedAt, ok = parseTime(at); !ok {

@@ -118,7 +118,8 @@ func complete[T any](list []T, ok bool) ([]T, bool) {
 	return list, true
 }
 
-func parseInt(b []byte) *big.Int {
+// Integer reads the content octets of an INTEGER.
+func Integer(b []byte) *big.Int {
 	n := new(big.Int).SetBytes(b)
 	if len(b) > 0 && b[0]&0x80 != 0 {
 		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(len(b))*8))
@@ -128,7 +129,7 @@ func parseInt(b []byte) *big.Int {
 
 // smallInt parses a non-negative integer that fits into an int.
 func smallInt(b []byte) (int, bool) {
-	n := parseInt(b)
+	n := Integer(b)
 	if n.Sign() < 0 || n.BitLen() > 31 {
 		return 0, false
 	}

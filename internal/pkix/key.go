@@ -212,7 +212,7 @@ func parseDSA(params, key []byte) (any, error) {
 	if !okP || !okQ || !okG || !okY {
 		return nil, errDER
 	}
-	pub := &dsa.PublicKey{Y: parseInt(y.body)}
-	pub.P, pub.Q, pub.G = parseInt(p.body), parseInt(q.body), parseInt(g.body)
+	pub := &dsa.PublicKey{Y: Integer(y.body)}
+	pub.P, pub.Q, pub.G = Integer(p.body), Integer(q.body), Integer(g.body)
 	return pub, nil
 }

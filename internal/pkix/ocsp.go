@@ -85,7 +85,7 @@ func (o *OCSPResponse) parse(der []byte) error {
 		return o.parseBasic(whole.body)
 	}
 	if len(status.body) != 1 || status.body[0] != 0 {
-		return fmt.Errorf("responder refused, status %d", parseInt(status.body))
+		return fmt.Errorf("responder refused, status %d", Integer(status.body))
 	}
 	outer, ok := in.take(0xa0)
 	if !ok {
@@ -251,7 +251,7 @@ func (s *SingleResponse) certID(in reader) error {
 	if !okN || !okK || !okS {
 		return errDER
 	}
-	s.IssuerNameHash, s.IssuerKeyHash, s.SerialNumber = name.body, key.body, parseInt(serial.body)
+	s.IssuerNameHash, s.IssuerKeyHash, s.SerialNumber = name.body, key.body, Integer(serial.body)
 	return nil
 }
 

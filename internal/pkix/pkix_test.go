@@ -91,8 +91,8 @@ func TestParseCertificate(t *testing.T) {
 func TestNegativeSerial(t *testing.T) {
 	for _, n := range []int64{-1, -128, -129, -32768, 0, 127, 128} {
 		e, _ := func() (element, bool) { r := reader(encodeInt(big.NewInt(n))); return r.next() }()
-		if parseInt(e.body).Int64() != n {
-			t.Errorf("%d came back as %v", n, parseInt(e.body))
+		if Integer(e.body).Int64() != n {
+			t.Errorf("%d came back as %v", n, Integer(e.body))
 		}
 	}
 }

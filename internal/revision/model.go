@@ -61,7 +61,6 @@ type field struct {
 	name    string
 	num     int
 	dict    *pdf.Dict
-	parent  *field
 	attrs   *pdf.Dict // inheritable attributes, resolved
 	widgets []*widget
 	up      parentLink
@@ -350,7 +349,7 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 	if ref.Num != 0 {
 		seen[ref.Num] = true
 	}
-	f := &field{num: ref.Num, dict: d, parent: parent}
+	f := &field{num: ref.Num, dict: d}
 	var in *pdf.Dict
 	if parent != nil {
 		f.name, in = parent.name, parent.attrs

@@ -94,8 +94,7 @@ func (c *Comparer) reading(n int, way pdf.Reading, left map[int]bool) (*model, e
 }
 
 func unlessMalformed(err error) error {
-	var malformed *ades.MalformedError
-	if errors.As(err, &malformed) {
+	if _, ok := errors.AsType[*ades.MalformedError](err); ok {
 		return nil
 	}
 	return err

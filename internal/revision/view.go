@@ -42,8 +42,7 @@ func (v *view) Get(ref pdf.Ref) (pdf.Object, error) {
 		return o, nil
 	}
 	o, err := v.Document.Get(ref)
-	var malformed *ades.MalformedError
-	if v.lenient && errors.As(err, &malformed) {
+	if _, ok := errors.AsType[*ades.MalformedError](err); v.lenient && ok {
 		o, err = nil, nil
 	}
 	if err != nil {

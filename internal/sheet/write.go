@@ -80,7 +80,7 @@ func (s *Sheet) Bytes(info Info) ([]byte, error) {
 	kids := pdf.Array{}
 	for _, p := range s.pages {
 		d := names("Type", "Page", "Parent", pages, "Resources", resources, "MediaBox", rect(0, 0, Width, Height),
-			"Contents", a.New(typeface.Compressed(pdf.NewDict(), p.content.Bytes())))
+			"Contents", a.New(pdf.Compressed(pdf.NewDict(), p.content.Bytes())))
 		annots := pdf.Array{}
 		for _, l := range p.links {
 			annots = append(annots, a.New(names("Type", "Annot", "Subtype", "Link", "F", pdf.Integer(4), "Border", pdf.Array{pdf.Integer(0), pdf.Integer(0), pdf.Integer(0)},
@@ -93,7 +93,7 @@ func (s *Sheet) Bytes(info Info) ([]byte, error) {
 		kids = append(kids, a.New(d))
 	}
 	a.put(pages, names("Type", "Pages", "Kids", kids, "Count", pdf.Integer(len(kids))))
-	profile := a.New(typeface.Compressed(names("N", pdf.Integer(3)), typeface.SRGB()))
+	profile := a.New(pdf.Compressed(names("N", pdf.Integer(3)), typeface.SRGB()))
 	catalog := names("Type", "Catalog", "Pages", pages, "Lang", pdf.Text(info.Lang),
 		"Metadata", a.New(&pdf.Stream{Dict: names("Type", "Metadata", "Subtype", "XML"), Data: metadata(info)}),
 		"ViewerPreferences", names("DisplayDocTitle", pdf.Bool(true)),
@@ -114,7 +114,7 @@ func attach(a *adder, catalog *pdf.Dict, info Info) {
 	var tree, associated pdf.Array
 	for _, f := range info.Attached {
 		dict := names("Type", "EmbeddedFile", "Subtype", f.MediaType, "Params", names("Size", pdf.Integer(len(f.Data)), "ModDate", pdf.Date(info.Made)))
-		data := a.New(typeface.Compressed(dict, f.Data))
+		data := a.New(pdf.Compressed(dict, f.Data))
 		spec := a.New(names("Type", "Filespec", "F", pdf.Text(f.Name), "UF", pdf.Text(f.Name), "Desc", pdf.Text(f.About), "AFRelationship", "Supplement", "EF", names("F", data, "UF", data)))
 		tree, associated = append(tree, pdf.Text(f.Name), spec), append(associated, spec)
 	}

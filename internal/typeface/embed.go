@@ -15,7 +15,7 @@ import (
 // are the character codes, so that any text can be shown.
 func (s *Subset) Embed(to Adder) pdf.Ref {
 	program := s.program() // first: it may add components of composites
-	file := Compressed(pdf.NewDict(pdf.Name("Length1"), pdf.Integer(len(program))), program)
+	file := pdf.Compressed(pdf.NewDict(pdf.Name("Length1"), pdf.Integer(len(program))), program)
 	name := s.name(program)
 	descriptor := to.New(s.descriptor(to.New(file), to.New(s.cidSet()), name))
 	descendant := to.New(pdf.NewDict(
@@ -36,7 +36,7 @@ func (s *Subset) Embed(to Adder) pdf.Ref {
 		pdf.Name("BaseFont"), name,
 		pdf.Name("Encoding"), pdf.Name("Identity-H"),
 		pdf.Name("DescendantFonts"), pdf.Array{descendant},
-		pdf.Name("ToUnicode"), to.New(Compressed(pdf.NewDict(), s.toUnicode())),
+		pdf.Name("ToUnicode"), to.New(pdf.Compressed(pdf.NewDict(), s.toUnicode())),
 	))
 }
 
@@ -82,7 +82,7 @@ func (s *Subset) cidSet() *pdf.Stream {
 	for i := range s.old {
 		bits[i/8] |= 0x80 >> (i % 8)
 	}
-	return Compressed(pdf.NewDict(), bits)
+	return pdf.Compressed(pdf.NewDict(), bits)
 }
 
 func (s *Subset) widths() pdf.Array {

@@ -21,7 +21,6 @@ type Font struct {
 	capHeight  int
 	bbox       [4]int
 	longLoca   bool
-	glyphs     int
 	metrics    int // glyphs with an advance width of their own
 	runes      map[rune]uint16
 }
@@ -61,7 +60,6 @@ func (f *Font) measure() error {
 	f.longLoca = binary.BigEndian.Uint16(head[50:]) != 0
 	f.ascent, f.descent = int16at(hhea, 4), int16at(hhea, 6)
 	f.metrics = int(binary.BigEndian.Uint16(hhea[34:]))
-	f.glyphs = int(binary.BigEndian.Uint16(maxp[4:]))
 	f.capHeight = f.ascent
 	if os2 := f.tables["OS/2"]; len(os2) >= 90 {
 		f.capHeight = int16at(os2, 88)

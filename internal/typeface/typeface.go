@@ -5,8 +5,6 @@
 package typeface
 
 import (
-	"bytes"
-	"compress/zlib"
 	"fmt"
 	"strings"
 	"sync"
@@ -84,12 +82,10 @@ func (f *Font) glyphsOf(r rune) (glyphs []shown, spelled bool) {
 
 // Has reports whether the font has every character of a text, or its letter without the diacritic.
 func (f *Font) Has(s string) bool {
-	for _, r := range s {
-		if _, spelled := f.glyphsOf(r); spelled {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		_, spelled := f.glyphsOf(r)
+		return spelled
+	})
 }
 
 // Width of a text at size one.
@@ -155,14 +151,4 @@ func (f *Font) Clip(s string, measure float64) string {
 		r = r[:len(r)-1]
 	}
 	return strings.TrimSpace(string(r)) + "…"
-}
-
-// Compressed makes a stream object with FlateDecode.
-func Compressed(dict *pdf.Dict, data []byte) *pdf.Stream {
-	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
-	z.Write(data)
-	z.Close()
-	dict.Set("Filter", pdf.Name("FlateDecode"))
-	return &pdf.Stream{Dict: dict, Data: b.Bytes()}
 }

@@ -89,7 +89,7 @@ func AnswersTo(r *report.Report, lang Lang) Answers {
 		if s.Indication == report.TotalPassed {
 			a.Worth = t.l.qualification(s.Qualification, !s.TrustedList)
 			if s.ValidUntil.After(cmp.Or(r.Conclusions.At, r.MadeAt)) {
-				a.Until = t.l.dayOf(s.ValidUntil, r.Zone)
+				a.Until = t.l.Day(s.ValidUntil, r.Zone)
 			}
 		}
 	}
@@ -192,12 +192,10 @@ func (t *page) rely() (word, sentence string) {
 
 // sandboxed reports whether a signer has a test certificate.
 func (t *page) sandboxed() bool {
-	for _, c := range t.r.Conclusions.Signatures {
-		if cert := t.r.SignerOf(c); cert != nil && cert.Sandbox {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.r.Conclusions.Signatures, func(c *report.Conclusion) bool {
+		cert := t.r.SignerOf(c)
+		return cert != nil && cert.Sandbox
+	})
 }
 
 // plainWhy is the reason without its leading word.

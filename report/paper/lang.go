@@ -40,13 +40,7 @@ func (l Lang) T(phrase string) string {
 func (l Lang) f(format string, args ...any) string { return fmt.Sprintf(l.T(format), args...) }
 
 // Message is the text of a finding; times in it are in the API's form.
-func (l Lang) Message(m report.Message) string {
-	text, ok := finding.Text(string(l), m.Code, m.Values, nil)
-	if !ok {
-		return m.Text
-	}
-	return text
-}
+func (l Lang) Message(m report.Message) string { return l.text(m, nil) }
 
 // message is the text of a finding with times in a readable form.
 func (l Lang) message(m report.Message, zone *time.Location) string {
@@ -56,15 +50,18 @@ func (l Lang) message(m report.Message, zone *time.Location) string {
 		case !ok:
 			return value
 		case day:
-			return l.dayOf(t, nil)
+			return l.Day(t, nil)
 		}
-		return l.date(t, zone)
+		return l.Date(t, zone)
 	}
-	text, ok := finding.Text(string(l), m.Code, m.Values, when)
-	if !ok {
-		return m.Text
+	return l.text(m, when)
+}
+
+func (l Lang) text(m report.Message, when func(value string) string) string {
+	if text, ok := finding.Text(string(l), m.Code, m.Values, when); ok {
+		return text
 	}
-	return text
+	return m.Text
 }
 
 // change is the text of a change after signing.
@@ -73,18 +70,12 @@ func (l Lang) change(c ades.Change) string { return finding.ChangeText(string(l)
 // Months in Italian; Go knows the English ones.
 var months = [...]string{"gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"}
 
-// Date formats a day and time in a zone; nil means UTC.
-func (l Lang) Date(t time.Time, zone *time.Location) string { return l.date(t, zone) }
-
-// Day formats a day.
-func (l Lang) Day(t time.Time, zone *time.Location) string { return l.dayOf(t, zone) }
-
 // Moment is a time for a page, which is machine-readable and has UTC as its title.
 func (l Lang) Moment(t time.Time, zone *time.Location) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`<time class="at" datetime="%s" title="%s">%s</time>`, t.UTC().Format(time.RFC3339), template.HTMLEscapeString(l.date(t, nil)), template.HTMLEscapeString(l.date(t, zone)))) //nolint:gosec // escaped
+	return template.HTML(fmt.Sprintf(`<time class="at" datetime="%s" title="%s">%s</time>`, t.UTC().Format(time.RFC3339), template.HTMLEscapeString(l.Date(t, nil)), template.HTMLEscapeString(l.Date(t, zone)))) //nolint:gosec // escaped
 }
 
 // Zone is the time zone of reports: the chosen one; by default that of Italy for Italian readers,
@@ -130,15 +121,16 @@ func Hexadecimal(decimal string) string {
 	return fmt.Sprintf("%X", n)
 }
 
-// date formats a day and time with the zone: "15 November 2026, 04:46 Europe/Rome".
-func (l Lang) date(t time.Time, zone *time.Location) string {
+// Date formats a day and time with the zone: "15 November 2026, 04:46 CET". No zone means UTC.
+func (l Lang) Date(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return ""
 	}
-	return l.dayOf(t, zone) + ", " + l.clock(t, zone)
+	return l.Day(t, zone) + ", " + l.clock(t, zone)
 }
 
-func (l Lang) dayOf(t time.Time, zone *time.Location) string {
+// Day formats a day in a zone; nil means UTC.
+func (l Lang) Day(t time.Time, zone *time.Location) string {
 	if zone == nil {
 		zone = time.UTC
 	}
@@ -167,7 +159,7 @@ func (l Lang) clock(t time.Time, zone *time.Location) string {
 // reason is why a signature was made: in the signer's words, or the name of the commitment type.
 func (l Lang) reason(s *ades.Signature) string {
 	var names []string
-	for _, name := range strings.Split(s.Why(), ", ") {
+	for name := range strings.SplitSeq(s.Why(), ", ") {
 		names = append(names, l.T(name))
 	}
 	return strings.Join(names, ", ")

@@ -31,7 +31,7 @@ func WritePDF(w io.Writer, r *report.Report, name string, lang Lang) error {
 	title, name := lang.T("Verification report"), visible.Line(name)
 	a := AnswersTo(r, lang)
 	s := sheet.New()
-	s.Brand(title, name, lang.date(r.MadeAt, r.Zone))
+	s.Brand(title, name, lang.Date(r.MadeAt, r.Zone))
 	s.Aside(0, lang.T("Details"), lang.f("All that was found is attached to this PDF as %s (ETSI TS 119 102-2).", annexName))
 	s.Again(title, name)
 	s.Panel(a.Class, a.Word, a.Kind, a.Rely)

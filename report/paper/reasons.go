@@ -216,7 +216,7 @@ func (t *page) untrusted(c *report.Conclusion, first string) string {
 		return join(t.l.T("Whether the signer can be trusted cannot be told: no European trusted list is loaded."),
 			t.advise(`To load them: "rogito trust update", or "rogito trust import" on a machine without network; then verify again.`))
 	case state.Lists == "stale":
-		return join(t.l.f("The issuer, %s, is on none of the trusted lists that are loaded, and these are old (of %s).", t.issuerName(c), t.l.dayOf(t.r.ListOfLists().Issued, t.r.Zone)),
+		return join(t.l.f("The issuer, %s, is on none of the trusted lists that are loaded, and these are old (of %s).", t.issuerName(c), t.l.Day(t.r.ListOfLists().Issued, t.r.Zone)),
 			t.advise(`To renew them: "rogito trust update", or "rogito trust import" on a machine without network.`))
 	}
 	if cert := t.r.SignerOf(c); cert != nil {
@@ -236,7 +236,7 @@ func (t *page) unknownStatus(c *report.Conclusion, first string, nowhere bool) s
 	state := t.r.Trust()
 	switch {
 	case state.Lists == "stale" && c.TrustedList && c.SubIndication == report.TryLater:
-		return join(t.l.f("The trusted lists that are loaded are old (of %s), so the issuer cannot be judged by them.", t.l.dayOf(t.r.ListOfLists().Issued, t.r.Zone)),
+		return join(t.l.f("The trusted lists that are loaded are old (of %s), so the issuer cannot be judged by them.", t.l.Day(t.r.ListOfLists().Issued, t.r.Zone)),
 			t.advise(`To renew them: "rogito trust update", or "rogito trust import" on a machine without network.`))
 	case nowhere:
 		return join(t.l.f("Why: %s", first), t.advise("Only its issuer can say whether it was revoked; asking again later does not help."))

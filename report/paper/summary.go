@@ -283,12 +283,9 @@ func (t *page) intact() string {
 }
 
 func allPassed(list []*report.Conclusion) bool {
-	for _, c := range list {
-		if c.Indication != report.TotalPassed || !allPassed(c.Counters) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(c *report.Conclusion) bool {
+		return c.Indication != report.TotalPassed || !allPassed(c.Counters)
+	})
 }
 
 // who names the signers, with the time if there is one signature. If signers signed different parts
@@ -423,7 +420,7 @@ func (t *page) when(c *report.Conclusion) string {
 	return ""
 }
 
-func (t *page) date(at time.Time) string { return t.l.date(at, t.r.Zone) }
+func (t *page) date(at time.Time) string { return t.l.Date(at, t.r.Zone) }
 
 // finding is the text of a message in the language and zone of the report.
 func (t *page) finding(m report.Message) string { return t.l.message(m, t.r.Zone) }
@@ -440,19 +437,16 @@ func sentence(s string) string {
 }
 
 func join(parts ...string) string {
-	var out []string
-	for _, p := range parts {
-		if p != "" {
-			out = append(out, p)
-		}
-	}
-	return strings.Join(out, " ")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
 // archive is a plain ZIP archive as the outermost layer, or nil.
 func archive(r *report.Report) *ades.Document {
-	if len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && (r.Facts.Layers[0].Document.Format == ades.ZIP || r.Facts.Layers[0].Document.Format == ades.Mail) {
-		return r.Facts.Layers[0].Document
+	if len(r.Facts.Layers) == 0 {
+		return nil
+	}
+	if d := r.Facts.Layers[0].Document; d != nil && (d.Format == ades.ZIP || d.Format == ades.Mail) {
+		return d
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func (t *page) lists() string {
 	state := t.r.Trust()
 	text := t.l.T("none loaded")
 	if l := t.r.ListOfLists(); l != nil {
-		text = t.l.f("European lists of %s (number %d)", t.l.dayOf(l.Issued, t.r.Zone), l.Sequence)
+		text = t.l.f("European lists of %s (number %d)", t.l.Day(l.Issued, t.r.Zone), l.Sequence)
 		if state.Lists == "stale" {
 			text += ", " + t.l.T("past their next update")
 		}
@@ -154,7 +154,7 @@ func (t *page) signature(title string, c *report.Conclusion) section {
 	if cert := t.r.SignerOf(c); cert != nil {
 		s.detail(t.l.T("Signer"), t.signer(c))
 		s.add(t.l.T("Issuer"), t.issuerName(c), "")
-		s.detail(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", Hexadecimal(cert.SerialNumber), t.l.dayOf(cert.NotBefore, t.r.Zone), t.l.dayOf(cert.NotAfter, t.r.Zone)))
+		s.detail(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", Hexadecimal(cert.SerialNumber), t.l.Day(cert.NotBefore, t.r.Zone), t.l.Day(cert.NotAfter, t.r.Zone)))
 		s.detail(t.l.T("Certificate status"), t.status(c))
 	}
 	intact := map[ades.Tri]string{ades.Yes: "yes", ades.No: "no", ades.Unknown: "cannot be told"}[sig.Intact()]

@@ -133,10 +133,7 @@ func (f *follower) string(b []byte) {
 		wide += advance
 	})
 	if !f.hidden && !Empty(box) || !f.hidden && f.font.type3 == nil {
-		p := Piece{Kind: Text, Text: text.String(), Says: says, Font: f.font, Codes: string(b), Matrix: m, Colour: f.fill.Colour, Size: f.size * math.Hypot(m[2], m[3]) / max(math.Abs(f.size), 1e-9), Angle: math.Atan2(m[1], m[0]) * 180 / math.Pi}
-		if f.size < 0 {
-			p.Angle = math.Atan2(-m[1], -m[0]) * 180 / math.Pi
-		}
+		p := Piece{Kind: Text, Text: text.String(), Says: says, Font: f.font, Codes: string(b), Matrix: m, Colour: f.fill.Colour, Size: f.size * math.Hypot(m[2], m[3]) / max(math.Abs(f.size), 1e-9)}
 		const apart, together = 2, -0.1
 		p.Shifted = f.rise != 0 || max(f.charSpread, f.wordSpread) > apart || min(f.charSpread, f.wordSpread) < max(-apart, together*math.Abs(f.size))
 		p.X, p.Y = m.At(0, 0)

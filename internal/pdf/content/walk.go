@@ -97,7 +97,7 @@ type Piece struct {
 	// its letters, negative for mirrored ones.
 	Text           string
 	X, Y, ToX, ToY float64
-	Size, Angle    float64
+	Size           float64
 	Core           pdf.Rect // of upright text: the area of its letters
 	Says           bool     // there are letters or digits, or glyphs that may look like some
 	Font           *Font
