@@ -205,7 +205,7 @@ func (p *opc) showProperties(signed map[*entry]map[*ades.Signature]bool) error {
 		if len(mine) == 0 && len(places) <= maxPlaces {
 			continue
 		}
-		d, err := p.parse(e)
+		d, err := e.xml("OOXML")
 		if err != nil {
 			p.c.recordError(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -234,7 +235,7 @@ func (o settings) httpHeaders(ctx context.Context, files []ades.File, alg string
 	var lines []string
 	for _, f := range files {
 		name := strings.ToLower(f.Name)
-		if name == "" || strings.Contains("\n"+strings.Join(names, "\n")+"\n", "\n"+name+"\n") {
+		if name == "" || slices.Contains(names, name) {
 			continue // the body, or one more value of a field
 		}
 		value, ok, err := field(files, name)
