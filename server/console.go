@@ -213,13 +213,9 @@ func (s *Server) oneOf(all []account.Account, email string, admins bool) (*accou
 	if !s.cfg.Console.Enabled {
 		return nil, errors.New("the console is switched off (console.enabled)")
 	}
-	found := -1
-	for i, a := range all {
-		if email == "" && (a.Sandbox || len(all) == 1) || strings.EqualFold(a.Email, strings.TrimSpace(email)) {
-			found = i
-			break
-		}
-	}
+	found := slices.IndexFunc(all, func(a account.Account) bool {
+		return email == "" && (a.Sandbox || len(all) == 1) || strings.EqualFold(a.Email, strings.TrimSpace(email))
+	})
 	switch {
 	case found < 0 && email != "" && admins:
 		return nil, errors.New("there is no administrator " + email)
