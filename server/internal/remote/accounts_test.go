@@ -22,7 +22,7 @@ import (
 // services are one of each kind, with a client.
 func service(t *testing.T, kind string) (*fake.Service, remote.Accounts) {
 	t.Helper()
-	s, err := fake.Start(kind, nil)
+	s, err := fake.Start(kind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type far struct {
 // newFar starts a fake provider and a server that has it as "far".
 func newFar(t *testing.T, kind string, change ...func(*server.Provider)) *far {
 	t.Helper()
-	p, err := fake.Start(kind, nil)
+	p, err := fake.Start(kind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestAccountsKilled(t *testing.T) {
 	t.Parallel()
 	for _, kind := range bothKinds {
 		t.Run(kind, func(t *testing.T) {
-			p, err := fake.Start(kind, nil)
+			p, err := fake.Start(kind)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +280,7 @@ func BenchmarkAccountsBatch(b *testing.B) {
 		digests[i], docs[i] = sum[:], m{"sourceType": "base64Hash", "payload": b64(sum[:])}
 	}
 	for _, kind := range bothKinds {
-		p, err := fake.Start(kind, nil)
+		p, err := fake.Start(kind)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -79,9 +79,8 @@ type Service struct {
 	extra      int
 }
 
-// Start starts a service with TLS, and authorities of its own. Where clients are
-// given, it asks for a certificate of one of them.
-func Start(kind string, clients *x509.CertPool) (*Service, error) {
+// Start starts a service with TLS, and authorities of its own.
+func Start(kind string) (*Service, error) {
 	pki := httptest.NewUnstartedServer(nil)
 	made, err := adestest.New(nil, "http://"+pki.Listener.Addr().String())
 	if err != nil {
@@ -89,18 +88,19 @@ func Start(kind string, clients *x509.CertPool) (*Service, error) {
 	}
 	pki.Config.Handler = made.Handler()
 	pki.Start()
-	s := StartOf(kind, made, clients)
+	s := StartOf(kind, made, nil)
 	s.pki = pki
 	return s, nil
 }
 
-// StartOf is Start with certificates of authorities that are there already.
-func StartOf(kind string, pki *adestest.PKI, authority *x509.CertPool) *Service {
+// StartOf is Start with certificates of authorities that are there already. Where clients are
+// given, it asks for a certificate of one of them.
+func StartOf(kind string, pki *adestest.PKI, clients *x509.CertPool) *Service {
 	s := &Service{Kind: kind, PKI: pki, devices: map[string]*Device{}, sessions: map[string]string{}}
 	s.api = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.api.Config.ErrorLog = log.New(io.Discard, "", 0) // cut connections are the purpose
-	if authority != nil {
-		s.api.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority}
+	if clients != nil {
+		s.api.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}
 	}
 	s.api.StartTLS()
 	return s

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"time"
 )
@@ -81,21 +82,12 @@ func signed(then func(http.ResponseWriter, *http.Request, []byte)) func(*Service
 		s.mu.Lock()
 		a := s.answer(c)
 		s.mu.Unlock()
-		rec := &recorder{h: http.Header{}}
+		rec := httptest.NewRecorder()
 		s.write(rec, r, c, a, style{})
-		then(w, r, rec.b.Bytes())
+		then(w, r, rec.Body.Bytes())
 		return true
 	}
 }
-
-type recorder struct {
-	h http.Header
-	b bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header         { return r.h }
-func (r *recorder) WriteHeader(int)             {}
-func (r *recorder) Write(b []byte) (int, error) { return r.b.Write(b) }
 
 // values changes the values of an answer.
 func values(change func(s *Service, c *call, v [][]byte) [][]byte) func(*Service, *call, *answer) *answer {

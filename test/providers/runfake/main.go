@@ -38,7 +38,7 @@ func run() error {
 		}
 		return nil
 	}
-	s, err := fake.Start(*kind, nil)
+	s, err := fake.Start(*kind)
 	if err != nil {
 		return err
 	}
