@@ -55,8 +55,6 @@ type Checkpointer struct {
 	Authority ades.Stamper
 	Bucket    Bucket        // nil: no witness in a bucket
 	Lock      time.Duration // how long an object there must stay
-	Every     time.Duration // zero means a minute
-	After     int64         // leaves; zero means 1000
 	Warn      *slog.Logger
 	Failed    func() // counts what went wrong; nil: nobody does
 
@@ -70,16 +68,15 @@ type Checkpointer struct {
 // ErrWitness says that the log is not the one that the witness file knows.
 var ErrWitness = errors.New("the log does not go on from the last checkpoint in the witness file; rogito audit verify tells more")
 
+// A checkpoint is due after so long, or for so many leaves.
+const (
+	dueEvery = time.Minute
+	dueAfter = 1000
+)
+
 // Run sequences and makes checkpoints until the context ends, and once more
 // then.
 func (k *Checkpointer) Run(ctx context.Context) {
-	every, after := k.Every, k.After
-	if every == 0 {
-		every = time.Minute
-	}
-	if after == 0 {
-		after = 1000
-	}
 	var outside sync.WaitGroup
 	outside.Go(func() { k.runOutside(ctx) })
 	tick := time.NewTicker(500 * time.Millisecond)
@@ -96,7 +93,9 @@ func (k *Checkpointer) Run(ctx context.Context) {
 			k.outside(end)
 			return
 		case <-tick.C:
-			due := func(size, newest int64) bool { return size-max(newest, tried) >= after || time.Since(last) >= every }
+			due := func(size, newest int64) bool {
+				return size-max(newest, tried) >= dueAfter || time.Since(last) >= dueEvery
+			}
 			if size := k.step(ctx, due); size >= 0 {
 				last, tried = time.Now(), size
 			}
