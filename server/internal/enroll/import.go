@@ -32,10 +32,8 @@ func equal(a, b string) bool {
 type Import struct {
 	Account  string
 	Kind     keys.Kind
-	Owner    string // empty: the certificate's common name
 	Username string // empty: made
 	Password string // of the key here; empty: that of the file
-	Level    int    // zero: the kind's default
 	PFX      []byte
 	PFXPass  string
 }
@@ -56,8 +54,8 @@ func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credent
 	}
 	now := s.config.Now()
 	c := &Certificate{
-		ID: store.NewID(), AccountID: in.Account, Provider: providerImport, Kind: in.Kind, State: Working, Owner: in.Owner,
-		Identification: providerImport, Algorithm: keys.AlgorithmOf(p12.Certificate.PublicKey), Level: in.Level,
+		ID: store.NewID(), AccountID: in.Account, Provider: providerImport, Kind: in.Kind, State: Working, Owner: p12.Certificate.Subject.CommonName,
+		Identification: providerImport, Algorithm: keys.AlgorithmOf(p12.Certificate.PublicKey), Level: s.config.Levels.defaultLevel(in.Kind),
 		CreatedAt: now, UpdatedAt: now, ExpireAt: p12.Certificate.NotAfter,
 	}
 	sealed, err := s.keys.Vault().Protect(ctx, keys.Owner(c.ID, c.Kind, c.Level), p12.Key, in.Password)
@@ -98,9 +96,6 @@ func (s *Service) checkImport(in *Import, cert *x509.Certificate) error {
 	if cert.KeyUsage != 0 && cert.KeyUsage&(x509.KeyUsageContentCommitment|x509.KeyUsageDigitalSignature) == 0 {
 		return fault.New(fault.BadField, "the certificate is not for signing")
 	}
-	if in.Owner == "" {
-		in.Owner = cert.Subject.CommonName
-	}
 	if in.Username == "" {
 		in.Username = keys.NewUsername(in.Kind)
 	}
@@ -110,11 +105,8 @@ func (s *Service) checkImport(in *Import, cert *x509.Certificate) error {
 	if len(in.Password) < 8 {
 		return fault.New(fault.BadField, "the password must have at least 8 bytes")
 	}
-	if in.Level == 0 {
-		in.Level = s.config.Levels.defaultLevel(in.Kind)
-	}
-	if !s.config.Levels.fits(in.Kind, in.Level) {
-		return fault.New(fault.BadField, "securityLevel %d does not fit the kind %s", in.Level, in.Kind)
+	if level := s.config.Levels.defaultLevel(in.Kind); !s.config.Levels.fits(in.Kind, level) {
+		return fault.New(fault.BadField, "securityLevel %d does not fit the kind %s", level, in.Kind)
 	}
 	return nil
 }
