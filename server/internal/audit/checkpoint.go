@@ -93,7 +93,9 @@ func (k *Checkpointer) Run(ctx context.Context) {
 			k.outside(end)
 			return
 		case <-tick.C:
-			due := func(size, newest int64) bool { return size-max(newest, tried) >= dueAfter || time.Since(last) >= dueEvery }
+			due := func(size, newest int64) bool {
+				return size-max(newest, tried) >= dueAfter || time.Since(last) >= dueEvery
+			}
 			if size := k.step(ctx, due); size >= 0 {
 				last, tried = time.Now(), size
 			}
