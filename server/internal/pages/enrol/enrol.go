@@ -199,5 +199,11 @@ func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, v *vi
 	if v.Step == "video" { // what was recorded is played before it is sent
 		w.Header().Set("Content-Security-Policy", strings.Replace(look.Policy, "media-src 'self'", "media-src 'self' blob:", 1))
 	}
+	if slices.Contains(counted, v.Step) {
+		v.Scripts = append(v.Scripts, "once.js")
+	}
 	p.set.Render(w, r, status, "enrol", v)
 }
+
+// counted are the steps with a form that counts once. The others run no script.
+var counted = []string{"video", "signature", "credential", "account", "confirm", "reveal", "device", "renew"}

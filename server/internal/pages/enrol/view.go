@@ -82,7 +82,6 @@ func (p *Pages) blank(r *http.Request) *view {
 // chooses the one at an address.
 func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Browsers, at string) *view {
 	v := p.blank(r)
-	v.Scripts = []string{"once.js"}
 	v.Page = linkPath(c)
 	v.Owner, v.Seal, v.KeepYears = c.Owner, c.Kind == keys.ESeal, p.KeepYears
 	v.Kind, v.Use = kinds[c.Kind].Name, kinds[c.Kind].Use
