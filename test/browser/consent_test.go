@@ -8,9 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/pquerna/otp/totp"
 
 	"rogito.dev/rogito/server/servertest"
 )
@@ -30,7 +27,7 @@ func TestConsent(t *testing.T) {
 	}
 	challenge := sha256.Sum256([]byte(strings.Repeat("verifier", 8)))
 	digest := sha256.Sum256([]byte("a document"))
-	asked := func(scope, kind string) string {
+	asked := func(scope string) string {
 		q := url.Values{
 			"response_type": {"code"}, "client_id": {client.ID}, "redirect_uri": {redirect}, "scope": {scope}, "state": {"a state"},
 			"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
@@ -39,7 +36,7 @@ func TestConsent(t *testing.T) {
 			q.Set("numSignatures", "1")
 			q.Set("hashes", base64.RawURLEncoding.EncodeToString(digest[:]))
 			q.Set("hashAlgorithmOID", "2.16.840.1.101.3.4.2.1")
-			q.Set("credentialID", s.credential(t, kind))
+			q.Set("credentialID", s.credential(t))
 		}
 		return "/csc/oauth2/authorize?" + q.Encode()
 	}
@@ -49,12 +46,12 @@ func TestConsent(t *testing.T) {
 		b.goTo("/csc/oauth2/authorize?client_id=nobody")
 		b.wait("[role=alert]")
 		b.sound("consent-refused")
-		b.goTo(asked("credential", "EU-QES_automatic"))
+		b.goTo(asked("credential"))
 		if got := b.text("#client"); got != "Contratti <b>srl</b>" || b.text("#signatures") != "1" || b.count("#digests li") != "1" || !strings.Contains(s.URL, b.text("#host")) {
 			t.Errorf("%+v: %q asks for %s documents", h, got, b.text("#signatures"))
 		}
 		b.sound("consent-sign")
-		b.goTo(asked("service", ""))
+		b.goTo(asked("service"))
 		b.sound("consent")
 		b.typeIn("#username", cert.Username)
 		b.typeIn("#password", "sbagliata")
@@ -74,33 +71,19 @@ func TestConsent(t *testing.T) {
 		if got := b.path(); !strings.HasPrefix(got, "/check?code=") || !strings.Contains(got, "state=a+state") {
 			t.Errorf("%+v: consent leads to %s", h, got)
 		}
-		b.goTo(asked("service", ""))
+		b.goTo(asked("service"))
 		b.loading(func() { b.click("#consent button[value=deny]") })
 		if got := b.path(); !strings.Contains(got, "error=access_denied") {
 			t.Errorf("%+v: a refusal leads to %s", h, got)
 		}
 	}
-
-	// A second click does not use the one-time code again.
-	cert = s.Sandbox.Certificates["otp"]
-	code, err := totp.GenerateCode(cert.TOTPSecret, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := open(t, s, how{})
-	b.goTo(asked("credential", "EU-QES_otp"))
-	b.typeIn("#username", cert.Username)
-	b.typeIn("#password", cert.Password)
-	b.typeIn("#otp", code)
-	b.clickTwice("#consent button[value=allow]")
-	b.until("the application has its code", func() bool { return strings.HasPrefix(b.path(), "/check?code=") })
 }
 
-// credential is the id of the sandbox's certificate of a kind.
-func (s *server) credential(t testing.TB, kind string) string {
+// credential is the id of the sandbox's automatic certificate.
+func (s *server) credential(t testing.TB) string {
 	t.Helper()
 	var list struct{ Data []struct{ ID string } }
-	if err := json.Unmarshal(s.api(t, "GET", "/certificates?certificateType="+kind, nil), &list); err != nil || len(list.Data) == 0 {
+	if err := json.Unmarshal(s.api(t, "GET", "/certificates?certificateType=EU-QES_automatic", nil), &list); err != nil || len(list.Data) == 0 {
 		t.Fatalf("%+v %v", list, err)
 	}
 	return list.Data[0].ID

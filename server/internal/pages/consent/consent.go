@@ -75,7 +75,7 @@ const (
 // posted to the address of the page, which holds the whole request: nothing of it
 // is kept between the two.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := &view{Head: look.Head{Title: look.T("Your consent", "Il tuo consenso"), Scripts: []string{"once.js"}}}
+	v := &view{Head: look.Head{Title: look.T("Your consent", "Il tuo consenso")}}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(r.URL.RawQuery) > cscserver.MaxQuery {
 		p.show(w, r, http.StatusBadRequest, v, cscserver.Invalid("The request cannot be read, or is too long"))
