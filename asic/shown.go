@@ -28,7 +28,7 @@ const (
 type place struct {
 	kind, name string
 	text       strings.Builder // that was signed
-	end        uint32          // of the element
+	end        uint32          // of the element; zero for a field in pieces
 	code       strings.Builder // of a field
 	coded      bool            // the code is complete
 	hint       bool            // the text is a placeholder: the property was empty
@@ -84,71 +84,82 @@ const (
 )
 
 // placesIn returns the places in a part.
-func placesIn(d *xmldom.Document) (found []*place) {
-	var elements, fields []*place // that the current element is in
-	deeper := 0                   // fields beyond the bound
-	within := func(p *place, n *xmldom.Node) {
-		if p.end = n.End; len(elements) < maxOpen {
-			elements, found = append(elements, p), append(found, p)
-		}
-	}
+func placesIn(d *xmldom.Document) []*place {
+	var s search
 	for n := range d.Root().All() {
-		if len(found) > maxPlaces {
-			return found
+		if len(s.found) > maxPlaces {
+			return s.found
 		}
-		if n.Kind != xmldom.Element {
-			continue
-		}
-		for len(elements) > 0 && elements[len(elements)-1].end <= n.Start {
-			elements = elements[:len(elements)-1]
-		}
-		switch n.Name.Local {
-		case "dataBinding":
-			if p := bound(n); p != nil {
-				within(p, n.Parent.Parent)
-			}
-		case "fldSimple":
-			p := new(place)
-			p.code.WriteString(localAttr(n, "instr"))
-			within(p, n)
-		case "fldChar":
-			switch kind := localAttr(n, "fldCharType"); {
-			case kind == "begin" && len(fields) == maxOpen:
-				deeper++
-			case kind == "begin":
-				p := new(place)
-				fields, found = append(fields, p), append(found, p)
-			case kind == "end" && deeper > 0:
-				deeper--
-			case len(fields) == 0 || deeper > 0:
-			case kind == "separate":
-				fields[len(fields)-1].coded = true
-			case kind == "end":
-				fields = fields[:len(fields)-1]
-			}
-		case "instrText":
-			if len(fields) > 0 && deeper == 0 && !fields[len(fields)-1].coded {
-				fields[len(fields)-1].code.WriteString(n.Text())
-			}
-		case "t":
-			for _, p := range elements {
-				if !p.hint {
-					p.text.WriteString(n.Text())
-				}
-			}
-			for _, p := range fields {
-				if p.coded {
-					p.text.WriteString(n.Text())
-				}
-			}
+		if n.Kind == xmldom.Element {
+			s.element(n)
 		}
 	}
-	for _, p := range found {
+	for _, p := range s.found {
 		if p.name == "" {
 			p.named()
 		}
 	}
-	return slices.DeleteFunc(found, func(p *place) bool { return p.name == "" })
+	return slices.DeleteFunc(s.found, func(p *place) bool { return p.name == "" })
+}
+
+// search is where placesIn is.
+type search struct {
+	found            []*place
+	elements, fields []*place // that the current element is in
+	deeper           int      // fields beyond the bound
+}
+
+func (s *search) element(n *xmldom.Node) {
+	for len(s.elements) > 0 && s.elements[len(s.elements)-1].end <= n.Start {
+		s.elements = s.elements[:len(s.elements)-1]
+	}
+	switch n.Name.Local {
+	case "dataBinding":
+		if p := bound(n); p != nil {
+			s.within(p, n.Parent.Parent)
+		}
+	case "fldSimple":
+		p := new(place)
+		p.code.WriteString(localAttr(n, "instr"))
+		s.within(p, n)
+	case "fldChar":
+		s.mark(localAttr(n, "fldCharType"))
+	case "instrText":
+		if len(s.fields) > 0 && s.deeper == 0 && !s.fields[len(s.fields)-1].coded {
+			s.fields[len(s.fields)-1].code.WriteString(n.Text())
+		}
+	case "t":
+		for _, p := range slices.Concat(s.elements, s.fields) {
+			if !p.hint && (p.coded || p.end > 0) {
+				p.text.WriteString(n.Text())
+			}
+		}
+	}
+}
+
+// within adds a place that is an element.
+func (s *search) within(p *place, n *xmldom.Node) {
+	if p.end = n.End; len(s.elements) < maxOpen {
+		s.elements, s.found = append(s.elements, p), append(s.found, p)
+	}
+}
+
+// mark is a character at which a field begins, its code ends, or it ends.
+func (s *search) mark(kind string) {
+	switch {
+	case kind == "begin" && len(s.fields) == maxOpen:
+		s.deeper++
+	case kind == "begin":
+		p := new(place)
+		s.fields, s.found = append(s.fields, p), append(s.found, p)
+	case kind == "end" && s.deeper > 0:
+		s.deeper--
+	case len(s.fields) == 0 || s.deeper > 0:
+	case kind == "separate":
+		s.fields[len(s.fields)-1].coded = true
+	case kind == "end":
+		s.fields = s.fields[:len(s.fields)-1]
+	}
 }
 
 // bound is the place of a control that is bound to a property, or nil.
