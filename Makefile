@@ -52,7 +52,7 @@ run: build ## the server on 127.0.0.1:8080 with ./data
 # One package more than processors at once: some wait for a browser, or for processes that they kill.
 test: ## every test; PostgreSQL and the S3 server are found or started
 	.ci/need postgres pgbouncer
-	-.ci/need php nginx # for two tutorials, which say SKIPPED without
+	-.ci/need tests # what cannot be had is skipped, and said to be
 	go test -timeout 25m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 8 $(TESTFLAGS) ./...
 
 token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
@@ -66,9 +66,8 @@ race: ## the tests of what runs in parallel, under the race detector
 
 check: lint test token ## what CI runs
 
-lint: ## gofumpt, go vet, golangci-lint
+lint: ## gofumpt, and golangci-lint with vet
 	@test -z "$$($(LINT) gofumpt -l $$(git ls-files '*.go'))" || { $(LINT) gofumpt -l $$(git ls-files '*.go'); echo 'run: make fmt'; exit 1; }
-	go vet ./...
 	$(LINT) golangci-lint run ./...
 
 fmt: ## format every file
