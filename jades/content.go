@@ -176,16 +176,21 @@ func (s *sigReader) referredContent() {
 	}
 }
 
-// named is the given file with a name, which may be percent-encoded. With one name and one file,
-// the name is ignored.
+// named is the given file with a name, which may be percent-encoded; where none has it, one whose
+// name differs in case. With one name and one file, the name is ignored.
 func (s *sigReader) named(d *referred, par string) *ades.File {
 	if len(d.pars) == 1 && len(s.files) == 1 {
 		return &s.files[0]
 	}
 	decoded, err := url.PathUnescape(par)
-	for i := range s.files {
-		if n := s.files[i].Name; n == par || err == nil && n == decoded {
-			return &s.files[i]
+	if err != nil {
+		decoded = par
+	}
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for i := range s.files {
+			if n := s.files[i].Name; same(n, par) || same(n, decoded) {
+				return &s.files[i]
+			}
 		}
 	}
 	return nil
@@ -267,7 +272,7 @@ func (s *sigReader) byHash(d *referred) {
 		f := s.named(d, par)
 		at := -1
 		for k, x := range digests {
-			if x != nil && bytes.Equal(x, r.Value) && (f == nil || f.Name == s.files[k].Name) {
+			if x != nil && bytes.Equal(x, r.Value) && (f == nil || strings.EqualFold(f.Name, s.files[k].Name)) {
 				at = k
 				break
 			}

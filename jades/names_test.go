@@ -24,6 +24,10 @@ func TestNamesAreSigned(t *testing.T) {
 		"without names":     {[]ades.File{file("", "900"), file("", "100")}, ades.Yes},
 		"one name twice":    {[]ades.File{file("offer.txt", "500"), file("annex 1.txt", "900"), file("offer.txt", "100")}, ades.Yes},
 		"exchanged":         {[]ades.File{file("annex 1.txt", "100"), file("offer.txt", "900")}, ades.No},
+		"in another case":   {[]ades.File{file("ANNEX 1.txt", "900"), file("Offer.txt", "100")}, ades.Yes},
+		"exchanged, in another case": {
+			[]ades.File{file("Annex 1.txt", "100"), file("Offer.txt", "900")}, ades.No,
+		},
 		"the real one elsewhere": {
 			[]ades.File{file("annex 1.txt", "900"), file("offer.txt", "500"), file("old.txt", "100")}, ades.No,
 		},
